@@ -69,7 +69,25 @@ fn asks(command: &str, file: &str, folder: &str, trace: &str) -> Option<Vec<Vec<
     match command {
         "convert" => Some(of_formats(usize::MAX, &["convert", "--to"], &[file])),
         // It makes documents as `convert` does.
-        "export" => Some(of_formats(2, &["export", "--data-dir", &store, "--to"], &[])),
+        "export" => Some(
+            [
+                of_formats(2, &["export", "--data-dir", &store, "--to"], &[]),
+                vec![
+                    [
+                        "export",
+                        "--data-dir",
+                        &store,
+                        "--to",
+                        "messages",
+                        "--hub",
+                        &format!("{folder}/hub"),
+                    ]
+                    .map(str::to_owned)
+                    .to_vec(),
+                ],
+            ]
+            .concat(),
+        ),
         "show" => Some(vec![
             vec!["show".into(), "--full".into(), file.into()],
             vec!["show".into(), "--data-dir".into(), store, trace.into()],
