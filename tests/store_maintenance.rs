@@ -67,6 +67,13 @@ fn segments(directory: &Path) -> Vec<PathBuf> {
     logs
 }
 
+/// The segments with their sizes. One may be removed meanwhile.
+fn segment_sizes(directory: &Path) -> Vec<(u64, PathBuf)> {
+    let size = |path: &PathBuf| fs::metadata(path).map_or(0, |data| data.len());
+    let sized = |path: PathBuf| (size(&path), path);
+    segments(directory).into_iter().map(sized).collect()
+}
+
 #[test]
 fn compressed_segments_read_as_before_and_replays_are_known() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -399,15 +406,19 @@ fn under_load(options: &OpenOptions, mut look: impl FnMut(&Local, u64, u64)) -> 
                 }
             });
         }
-        let mut outcome = Ok(());
-        while begin.elapsed() < duration && outcome.is_ok() {
-            let (mut bytes, mut count) = (0, 0);
-            for path in segments(&options.directory) {
-                // It may be removed meanwhile.
-                bytes += fs::metadata(&path).map_or(0, |data| data.len());
-                count += 1;
+        let (mut outcome, mut looks) = (Ok(()), 0);
+        while outcome.is_ok() && (begin.elapsed() < duration || looks < 20) {
+            let sizes = segment_sizes(&options.directory);
+            // Sizes that were never there together are not counted: retention or compression changed one meanwhile.
+            let again = segment_sizes(&options.directory);
+            let (Some((written, sealed)), Some((_, sealed_again))) = (sizes.split_last(), again.split_last()) else {
+                continue;
+            };
+            if sealed == sealed_again {
+                let bytes = written.0 + sealed.iter().map(|(bytes, _)| bytes).sum::<u64>();
+                outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&store, bytes, sealed.len() as u64)));
+                looks += 1;
             }
-            outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&store, bytes, count - 1)));
             std::thread::sleep(Duration::from_millis(10));
         }
         over.store(true, Ordering::Relaxed);
