@@ -88,6 +88,7 @@ mod forms;
 #[cfg(feature = "server")]
 pub mod forward;
 mod hash;
+mod json_tokens;
 #[cfg(feature = "layer")]
 pub mod layer;
 pub mod operation;

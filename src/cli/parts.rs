@@ -1,15 +1,15 @@
 //! Files that ATIF documents name: continuations, and the trajectories of sub-agents.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Component, Path, PathBuf};
 
 use memchr::memmem;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
 
 use super::decompress::read_bounded;
+use crate::json_tokens::{Kind, Tokens};
 
 /// Files that another one names as its continuation or as a sub-agent's.
 pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
@@ -26,16 +26,11 @@ pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
         if !names_a_file || bytes.len() > LARGEST_WITH_PARTS {
             continue;
         }
-        let mut names = Vec::new();
-        let walk = Names {
-            names: &mut names,
-            is_name: false,
-        };
-        if walk.deserialize(&mut serde_json::Deserializer::from_slice(&bytes)).is_err() {
+        if !is_json(&bytes) {
             continue;
         }
         let own = whole_path(file);
-        let named = names.into_iter().filter_map(|name| below(file.parent()?, &name));
+        let named = names(&bytes).filter_map(|name| below(file.parent()?, &name));
         parts.extend(named.map(|path| whole_path(&path)).filter(|path| *path != own));
     }
     parts
@@ -43,6 +38,10 @@ pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
 
 /// The keys of names of files.
 const NAMING: [&str; 2] = ["trajectory_path", "continued_trajectory_ref"];
+
+fn is_naming(key: Option<&[u8]>) -> bool {
+    key.is_some_and(|key| NAMING.iter().any(|name| name.as_bytes() == key))
+}
 
 /// Documents of harbor's layout are no larger.
 const LARGEST_WITH_PARTS: usize = 256 << 20;
@@ -62,78 +61,25 @@ pub(super) fn whole_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Collects the names of files in an ATIF document. Nothing else of it is kept.
-struct Names<'n> {
-    names: &'n mut Vec<String>,
-    /// Whether the value of a key is read that names a file.
-    is_name: bool,
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-impl<'de> DeserializeSeed<'de> for Names<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Names<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        if self.is_name {
-            self.names.push(text.to_owned());
+/// The names of files in an ATIF document.
+fn names(json: &[u8]) -> impl Iterator<Item = String> {
+    let mut tokens = Tokens::of(json);
+    std::iter::from_fn(move || {
+        loop {
+            tokens.find(|token| token.kind == Kind::Text && is_naming(json.get(token.content())))?;
+            if !tokens.is_after_key() {
+                continue;
+            }
+            let value = tokens.nth(1).and_then(|value| serde_json::from_slice(json.get(value.range)?).ok());
+            if value.is_some() {
+                return value;
+            }
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let names = self.names;
-        while list
-            .next_element_seed(Names {
-                names: &mut *names,
-                is_name: false,
-            })?
-            .is_some()
-        {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let names = self.names;
-        while let Some(key) = map.next_key::<String>()? {
-            let is_name = NAMING.contains(&key.as_str());
-            map.next_value_seed(Names {
-                names: &mut *names,
-                is_name,
-            })?;
-        }
-        Ok(())
-    }
+    })
 }
 
 /// The place of a file that a document names: in the folder of the document or below, never above it.

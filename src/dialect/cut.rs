@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::json_tokens::{Kind, Token, Tokens};
+
 /// Shorter texts with a bracket first are words.
 const SHORTEST: usize = 32;
 
@@ -69,8 +71,8 @@ pub(super) fn open_unmarked(text: &str) -> Option<Value> {
         return None;
     }
     let mut scan = Scan::default();
-    for (at, byte) in text.bytes().enumerate() {
-        scan.step(text, at, byte);
+    for token in Tokens::of(text.as_bytes()) {
+        scan.step(text, &token);
     }
     let mut whole = match scan.string {
         Some(begin) if scan.contains_words() => {
@@ -95,7 +97,6 @@ struct Scan<'a> {
     open: Vec<Open<'a>>,
     /// Where the string begins that is not closed yet.
     string: Option<usize>,
-    is_escaped: bool,
     /// The text up to here is whole, if what is open here is closed: before a comma, or behind a bracket.
     whole: usize,
     whole_depth: usize,
@@ -109,44 +110,35 @@ struct Open<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn step(&mut self, text: &'a str, at: usize, byte: u8) {
-        if let Some(begin) = self.string {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = true,
-                b'"' => {
-                    self.string = None;
-                    if let Some(open) = self.open.last_mut().filter(|open| open.is_object && open.expects_key) {
-                        open.key = text.get(begin + 1..at).unwrap_or_default();
-                        open.expects_key = false;
-                    }
+    fn step(&mut self, text: &'a str, token: &Token) {
+        match token.kind {
+            Kind::CutText => self.string = Some(token.range.start),
+            Kind::Text => {
+                if let Some(open) = self.open.last_mut().filter(|open| open.is_object && open.expects_key) {
+                    open.key = text.get(token.content()).unwrap_or_default();
+                    open.expects_key = false;
                 }
-                _ => {}
             }
-            return;
-        }
-        match byte {
-            b'"' => self.string = Some(at),
-            b'{' | b'[' => {
-                let is_object = byte == b'{';
+            Kind::Object | Kind::List => {
+                let is_object = token.kind == Kind::Object;
                 self.open.push(Open {
                     is_object,
                     expects_key: is_object,
                     key: "",
                 });
-                self.is_whole(at + 1);
+                self.is_whole(token.range.end);
             }
-            b'}' | b']' => {
+            Kind::End => {
                 let _ = self.open.pop();
-                self.is_whole(at + 1);
+                self.is_whole(token.range.end);
             }
-            b',' => {
-                self.is_whole(at);
+            Kind::Comma => {
+                self.is_whole(token.range.start);
                 if let Some(open) = self.open.last_mut() {
                     open.expects_key = open.is_object;
                 }
             }
-            _ => {}
+            Kind::Colon | Kind::Bare => {}
         }
     }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json_tokens::{Kind, Token, Tokens};
+
 /// Bytes of a member of a list, and of one of an object: its key, its value, its hash.
 const ITEM: usize = size_of::<Value>();
 const MEMBER: usize = ITEM + size_of::<String>() + size_of::<usize>();
@@ -305,64 +307,51 @@ impl Iterator for Values<'_> {
         let (mut depth, mut at, mut is_after_value) = (0_usize, 0_usize, false);
         let mut lists = 0_u8;
         let text = self.rest;
-        while let Some(byte) = text.get(at) {
-            at += 1;
+        for Token { kind, range } in Tokens::of(text) {
+            at = range.end;
             // A value begins: a member of what is open, but after a key.
-            let is_between = matches!(byte, b'}' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t');
-            let begins = matches!(byte, b'"' | b'{' | b'[') || !is_after_value && !is_between;
+            let begins = matches!(kind, Kind::Text | Kind::CutText | Kind::Object | Kind::List) || !is_after_value && kind == Kind::Bare;
             let mut is_item = false;
             if begins && let Some(around) = depth.checked_sub(1).and_then(|place| open.get_mut(place)) {
                 around.members = around.members.saturating_add(1);
                 is_item = !around.is_object;
             }
-            match byte {
-                b'"' => {
-                    let begin = at;
-                    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-                        at += found + 1;
-                        if text.get(at - 1) == Some(&b'"') {
-                            break;
-                        }
-                        at += 1;
-                    }
-                    let length = at.min(text.len()).saturating_sub(begin);
+            match kind {
+                Kind::Text | Kind::CutText => {
+                    let length = range.len() - 1;
                     size.texts = size.texts.saturating_add(length.max(TEXT));
                     if length >= LONG {
                         size.long_texts = size.long_texts.saturating_add(length);
                     }
                     let around = depth.checked_sub(1).and_then(|place| open.get_mut(place));
                     if let Some(object) = around.filter(|around| around.is_object) {
-                        object.text(text.get(begin..at - 1).unwrap_or_default());
+                        object.text(text.get(range.start + 1..range.end - 1).unwrap_or_default());
                     }
                     size.parts += usize::from(is_item);
-                    is_after_value = true;
                 }
-                b'{' | b'[' => {
+                Kind::Object | Kind::List => {
                     if let Some(slot) = open.get_mut(depth) {
                         *slot = Open {
-                            is_object: *byte == b'{',
+                            is_object: kind == Kind::Object,
                             lists: if is_item { lists } else { 0 },
                             ..Open::default()
                         };
                     }
-                    lists = lists.saturating_add(u8::from(*byte == b'['));
+                    lists = lists.saturating_add(u8::from(kind == Kind::List));
                     depth += 1;
-                    is_after_value = false;
                 }
-                b'}' | b']' => {
+                Kind::End => {
                     depth = depth.saturating_sub(1);
                     if let Some(ended) = open.get(depth).map(|open| open.closed()) {
                         lists = lists.saturating_sub(u8::from(!ended.is_object));
                         let around = depth.checked_sub(1).and_then(|place| open.get_mut(place));
                         size.close(ended, around);
                     }
-                    is_after_value = true;
                 }
-                b',' | b':' => is_after_value = false,
-                b' ' | b'\n' | b'\r' | b'\t' => {}
-                _ => is_after_value = true,
+                Kind::Comma | Kind::Colon | Kind::Bare => {}
             }
-            if depth == 0 && is_after_value && matches!(byte, b'}' | b']' | b'"') {
+            is_after_value = matches!(kind, Kind::Text | Kind::CutText | Kind::End | Kind::Bare);
+            if depth == 0 && is_after_value && kind != Kind::Bare {
                 break;
             }
         }
@@ -370,7 +359,7 @@ impl Iterator for Values<'_> {
         for unended in open.iter().take(depth) {
             size.close(unended.closed(), None);
         }
-        size.text = at.min(text.len());
+        size.text = at;
         self.rest = after_value(text.get(at..).unwrap_or_default());
         Some(size)
     }

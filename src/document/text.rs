@@ -10,6 +10,7 @@ use serde_json::to_writer;
 use sonic_rs::to_writer;
 
 use crate::document::layout::OneLine;
+use crate::json_tokens::Tokens;
 
 /// Appends a value's compact text.
 pub(crate) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
@@ -29,22 +30,7 @@ pub(crate) fn stream(value: &impl Serialize, out: &mut dyn Write) -> io::Result<
 
 /// JSON without the blanks between its values.
 pub(crate) fn without_blanks(json: &str) -> String {
-    let (mut out, mut is_text, mut is_escaped) = (String::with_capacity(json.len()), false, false);
-    let mut from = 0;
-    for (at, byte) in json.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b' ' | b'\n' | b'\r' | b'\t' if !is_text => {
-                out.push_str(json.get(from..at).unwrap_or_default());
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    out.push_str(json.get(from..).unwrap_or_default());
-    out
+    Tokens::of(json.as_bytes()).filter_map(|token| json.get(token.range)).collect()
 }
 
 /// A value's text. Its keys are texts, and memory takes what is written.

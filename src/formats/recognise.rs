@@ -1,13 +1,11 @@
 //! Recognises the format of a document by its content.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::any::AnyFormat;
 use super::back::DisassembleError;
 use super::registry::by_id;
+use crate::json_tokens::{Kind, Tokens};
 
 /// The documents in a value: the value itself, or the members of a list of documents.
 pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {
@@ -190,50 +188,37 @@ pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
 /// Whether an export request is first in a JSON text, or is the first member of a list. Reads no further than its key.
 #[must_use]
 pub fn is_export_request(text: &[u8]) -> bool {
-    let mut found = false;
-    let _ = TopKeys { found: &mut found }.deserialize(&mut serde_json::Deserializer::from_slice(text));
-    found
-}
-
-/// Looks for a key of export requests in an object, or in the first object of a list.
-struct TopKeys<'f> {
-    found: &'f mut bool,
-}
-
-impl<'de> DeserializeSeed<'de> for TopKeys<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TopKeys<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        // The rest of the list is not read: this ends with an error that nobody asks for.
-        list.next_element_seed(self).map(drop)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if matches!(
-                key.as_str(),
-                "resourceSpans" | "resourceLogs" | "resourceMetrics" | "resource_spans" | "resource_logs" | "resource_metrics"
-            ) {
-                *self.found = true;
-                return Ok(());
+    let mut tokens = Tokens::of(text).peekable();
+    let _ = tokens.next_if(|token| token.kind == Kind::List);
+    let mut depth = 0_usize;
+    while let Some(token) = tokens.next() {
+        match token.kind {
+            Kind::Object | Kind::List => depth += 1,
+            Kind::End => depth = depth.saturating_sub(1),
+            Kind::Text if depth == 1 && tokens.peek().is_some_and(|next| next.kind == Kind::Colon) => {
+                let key = text.get(token.content()).unwrap_or_default();
+                if OF_REQUESTS.iter().any(|known| known.as_bytes() == key) {
+                    return true;
+                }
             }
-            let IgnoredAny = map.next_value()?;
+            _ => {}
         }
-        Ok(())
+        if depth == 0 {
+            return false;
+        }
     }
+    false
 }
+
+/// The keys of export requests.
+const OF_REQUESTS: [&str; 6] = [
+    "resourceSpans",
+    "resourceLogs",
+    "resourceMetrics",
+    "resource_spans",
+    "resource_logs",
+    "resource_metrics",
+];
 
 /// The format that a document looks like.
 pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {

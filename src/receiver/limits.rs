@@ -7,6 +7,7 @@ use std::time::Duration;
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::buffer::room;
+use crate::json_tokens::{Kind, Tokens};
 
 /// What a receiver takes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,22 +190,19 @@ impl Shape {
     /// list of the message.
     pub(super) fn of(text: &[u8]) -> Self {
         const ITEM: usize = 7;
-        let mut shape = Self::default();
-        let (mut in_string, mut escaped, mut depth) = (false, false, 0_usize);
+        let (mut shape, mut depth) = (Self::default(), 0_usize);
         // Whether what is open at the depths 4 and 6 are lists; where the item began, and how many objects it has.
         let (mut of_scopes, mut of_items) = (false, false);
         let mut item: Option<(usize, usize)> = None;
-        for (at, byte) in text.iter().enumerate() {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = in_string,
-                b'"' => in_string = !in_string,
-                b'{' | b'[' if !in_string => {
+        for token in Tokens::of(text) {
+            let at = token.range.start;
+            match token.kind {
+                Kind::Object | Kind::List => {
                     depth += 1;
                     shape.objects += 1;
                     match depth {
-                        4 => of_scopes = *byte == b'[',
-                        6 => of_items = *byte == b'[',
+                        4 => of_scopes = token.kind == Kind::List,
+                        6 => of_items = token.kind == Kind::List,
                         ITEM if of_scopes && of_items => item = Some((at, 0)),
                         _ => {}
                     }
@@ -213,7 +211,7 @@ impl Shape {
                         None => shape.outside += 1,
                     }
                 }
-                b'}' | b']' if !in_string => {
+                Kind::End => {
                     depth = depth.saturating_sub(1);
                     if depth < ITEM
                         && let Some((begin, objects)) = item.take()

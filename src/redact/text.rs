@@ -10,7 +10,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use escapes::{Places, next_escape};
-use tokens::{Token, Tokens, begins_json, escaped, is_json, is_number, quoted};
+use tokens::{Token, begins_json, escaped, is_json, is_number, quoted, tokens};
 
 /// Every further level of JSON in a string of JSON doubles its backslashes, so no text in memory has more levels.
 const LEVELS: usize = 32;
@@ -120,7 +120,7 @@ impl<'a> Replace<'a> {
 
     fn in_json(&self, text: &str, level: usize) -> Vec<Change> {
         let mut changes = Vec::new();
-        for token in Tokens::of(text).take_while(|_| !self.is_over.get()) {
+        for token in tokens(text).take_while(|_| !self.is_over.get()) {
             let content = token.content();
             let Some(inside) = text.get(content.clone()) else { continue };
             if !token.is_string {
@@ -145,7 +145,7 @@ impl<'a> Replace<'a> {
         if self.is_over.get() {
             return Vec::new();
         }
-        let mut after = Tokens::of(text).peekable();
+        let mut after = tokens(text).peekable();
         let across = self.matches_where(text, |found| {
             while after.next_if(|token| token.range.end <= found.start).is_some() {}
             let within = |token: &Token| token.content().start <= found.start && found.end <= token.content().end;
@@ -191,13 +191,13 @@ impl<'a> Replace<'a> {
     /// The values that ranges touch, or the keys where one touches no value. The ranges are in order.
     fn touched(&self, text: &str, ranges: &[Range<usize>]) -> Vec<Token> {
         let mut touched: Vec<Token> = Vec::new();
-        let mut tokens = Tokens::of(text).peekable();
+        let mut all = tokens(text).peekable();
         // The last token of a range may be the first one of the next.
         let mut last: Option<Token> = None;
         for range in ranges {
             let mut these: Vec<Token> = last.take().filter(|token| token.range.end > range.start).into_iter().collect();
-            while tokens.next_if(|token| token.range.end <= range.start).is_some() {}
-            while let Some(token) = tokens.next_if(|token| token.range.start < range.end) {
+            while all.next_if(|token| token.range.end <= range.start).is_some() {}
+            while let Some(token) = all.next_if(|token| token.range.start < range.end) {
                 if !self.may() {
                     return Vec::new();
                 }

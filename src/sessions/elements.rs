@@ -1,5 +1,7 @@
 //! The objects of a JSON list, one after the other: programs that buffer what they would print a line at a time write a list of it.
 
+use crate::json_tokens::{Kind, Tokens};
+
 /// Finds the objects of a list in its bytes, which come in pieces.
 #[derive(Debug)]
 pub(super) struct Elements {
@@ -104,14 +106,21 @@ impl Elements {
 
 /// The first objects of a list that begins a text, which may be cut off.
 pub(super) fn first(text: &[u8], count: usize) -> Vec<&[u8]> {
-    // Where each object is: what is given back is a part of the text.
-    let (mut elements, mut out, mut begin) = (Elements::new(0), Vec::new(), 0);
-    for (at, byte) in text.iter().enumerate() {
-        let depth = elements.depth;
-        elements.add(std::slice::from_ref(byte), &mut |_| {});
-        match (depth, elements.depth) {
-            (0, 1..) => begin = at,
-            (1.., 0) => out.extend(text.get(begin..=at)),
+    let (mut out, mut depth, mut begin) = (Vec::new(), 0_usize, 0);
+    // Behind the bracket of the list.
+    for token in Tokens::of(text).skip(1) {
+        match token.kind {
+            Kind::Object | Kind::List => {
+                if depth == 0 {
+                    begin = token.range.start;
+                }
+                depth += 1;
+            }
+            Kind::End => {
+                let member = text.get(begin..token.range.end).filter(|_| depth == 1);
+                out.extend(member.filter(|member| member.starts_with(b"{")));
+                depth = depth.saturating_sub(1);
+            }
             _ => {}
         }
         if out.len() == count {

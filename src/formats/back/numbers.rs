@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use crate::json_tokens::{Kind, Tokens};
+
 /// The digits of integers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::formats) struct Numbers {
@@ -43,7 +45,7 @@ impl Numbers {
             // A repeated key means one value less: then no place is known.
             let mut all = Vec::new();
             places(value, String::new(), &mut all);
-            let tokens: Vec<&str> = Tokens(text.as_bytes()).collect();
+            let tokens: Vec<&str> = numbers(text).collect();
             let pairs = all.into_iter().zip(&tokens).filter(|_| tokens.len() == count(value));
             let large =
                 pairs.filter(|(_, token)| is_integer(token) && as_double(token).is_some_and(|double| this.ambiguous.contains(&double)));
@@ -61,13 +63,13 @@ impl Numbers {
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
             digits.trim_matches('0').len()
         };
-        Tokens(text.as_bytes()).filter(move |token| token.len() > 17 && !is_integer(token) && digits(token) > 17)
+        numbers(text).filter(move |token| token.len() > 17 && !is_integer(token) && digits(token) > 17)
     }
 
     /// Adds those of a JSON text, without their places.
     pub(in crate::formats) fn add_text(&mut self, text: &str) {
         let mut others = BTreeSet::new();
-        for token in Tokens(text.as_bytes()) {
+        for token in numbers(text) {
             // Doubles below this do not represent an integer that is too large; most numbers end here.
             let is_small = token.len() < 18 && token != "-0" && !token.contains(['e', 'E']);
             let Some(double) = Some(token).filter(|_| !is_small).and_then(as_double) else {
@@ -224,44 +226,11 @@ fn below(at: &str, key: &str) -> String {
     format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The number tokens of a JSON text.
-struct Tokens<'a>(&'a [u8]);
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        loop {
-            let (first, rest) = self.0.split_first()?;
-            match first {
-                b'"' => self.0 = after_text(rest),
-                b'-' | b'0'..=b'9' => {
-                    let is_of_number = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                    let end = self.0.iter().position(|byte| !is_of_number(byte)).unwrap_or(self.0.len());
-                    let (token, rest) = self.0.split_at(end);
-                    self.0 = rest;
-                    return std::str::from_utf8(token).ok();
-                }
-                _ => self.0 = rest,
-            }
-        }
-    }
-}
-
-/// What follows a text, from behind its first quotation mark.
-fn after_text(mut bytes: &[u8]) -> &[u8] {
-    loop {
-        let Some(at) = memchr::memchr2(b'"', b'\\', bytes) else {
-            return &[];
-        };
-        let rest = bytes.get(at..).unwrap_or_default();
-        let skipped = if rest.first() == Some(&b'\\') { 2 } else { 1 };
-        let after = rest.get(skipped..).unwrap_or_default();
-        if skipped == 1 {
-            return after;
-        }
-        bytes = after;
-    }
+/// The numbers of a JSON text.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let bare = Tokens::of(text.as_bytes()).filter(|token| token.kind == Kind::Bare);
+    bare.filter_map(|token| text.get(token.range))
+        .filter(|word| word.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
 }
 
 /// A document that is written with these digits.

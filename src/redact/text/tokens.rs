@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
+use crate::json_tokens::{Kind, Tokens};
+
 /// A string, a number or a word of JSON.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
@@ -33,54 +35,17 @@ pub(super) fn begins_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[', '"']) && is_json(text)
 }
 
-/// The tokens of JSON, one after the other: there may be half as many as bytes.
-pub(super) struct Tokens<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Tokens<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
-        Self {
-            bytes: text.as_bytes(),
-            at: 0,
-        }
-    }
-}
-
-impl Iterator for Tokens<'_> {
-    type Item = Token;
-
-    fn next(&mut self) -> Option<Token> {
-        let bytes = self.bytes;
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-        let is_between = |byte: &u8| is_space(byte) || matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':');
-        let rest = bytes.get(self.at..)?;
-        let begin = self.at + rest.iter().position(|byte| !is_between(byte))?;
-        let is_string = bytes.get(begin) == Some(&b'"');
-        let mut at = begin;
-        if is_string {
-            at += 1;
-            while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-                at += found;
-                if bytes.get(at) == Some(&b'"') {
-                    break;
-                }
-                at += 2;
-            }
-            at += 1;
-        } else {
-            let rest = bytes.get(begin..).unwrap_or_default();
-            at += rest.iter().position(is_between).unwrap_or(rest.len());
-        }
-        self.at = at.min(bytes.len());
-        let after = bytes.get(self.at..).unwrap_or_default();
+/// The strings, numbers and words of a JSON text, one after the other.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token> {
+    let mut all = Tokens::of(text.as_bytes());
+    std::iter::from_fn(move || {
+        let token = all.find(|token| matches!(token.kind, Kind::Text | Kind::CutText | Kind::Bare))?;
         Some(Token {
-            range: begin..self.at,
-            is_string,
-            is_key: is_string && after.iter().find(|byte| !is_space(byte)) == Some(&b':'),
+            is_string: token.kind != Kind::Bare,
+            is_key: token.kind == Kind::Text && all.is_after_key(),
+            range: token.range,
         })
-    }
+    })
 }
 
 /// A string of JSON.

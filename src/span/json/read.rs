@@ -9,6 +9,7 @@ use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };
 use super::jaeger_traces::JaegerTraces;
+use crate::json_tokens::{Kind, Tokens};
 use crate::span::{Decoded, IdFault, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
 /// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
@@ -46,18 +47,14 @@ fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T
 
 /// The deepest nesting of lists and objects in the first value.
 fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_text, mut escaped) = (0usize, 0, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'[' | b'{' => {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for token in Tokens::of(json) {
+        match token.kind {
+            Kind::Object | Kind::List => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b']' | b'}' => {
+            Kind::End => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
                     break;
