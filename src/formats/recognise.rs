@@ -85,13 +85,15 @@ fn is_chat_row(value: &Value) -> bool {
 
 /// Whether a list is a chat with an answer, and not a trace of Invariant: there, arguments are objects and events have metadata.
 fn is_chat(list: &[Value]) -> bool {
+    // Gradio's histories: Invariant's events have metadata, or do not.
+    let has_null = list.iter().any(|message| message.get("metadata").is_some_and(Value::is_null));
     let is_invariants = |message: &Value| {
         let mut calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
         let has_object = |call: &Value| call.pointer("/function/arguments").is_some_and(Value::is_object);
         message.get("role").is_none() || message.get("metadata").is_some() || calls.any(has_object)
     };
     let answers = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
-    list.iter().any(answers) && !list.iter().any(is_invariants)
+    list.iter().any(answers) && (has_null || !list.iter().any(is_invariants))
 }
 
 /// Whether an object is a session of ADK.

@@ -2,16 +2,9 @@
 
 use std::sync::LazyLock;
 
-use serde::de::DeserializeOwned;
-
 use super::recognise::Forms;
 use super::table::Form;
 use super::tables::TABLES;
-
-/// Tables of another kind, read. A test reads each of them.
-pub(super) fn read<T: DeserializeOwned>(tables: &[(&str, &str)]) -> Vec<T> {
-    tables.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect()
-}
 
 impl Forms {
     /// The forms of `semconv/forms/`, made once.

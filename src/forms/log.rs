@@ -8,25 +8,35 @@ use super::table::Form;
 
 /// A log while it is read, value by value.
 #[derive(Debug)]
-pub(crate) struct Log<'f>(Reader<'f>);
+pub(crate) struct Log<'f> {
+    form: &'f Form,
+    reader: Reader<'f>,
+}
 
 impl<'f> Log<'f> {
     /// Of this form.
     pub(crate) fn new(form: &'f Form) -> Self {
-        Self(Reader::new(form, nested))
+        let reader = Reader::new(form, nested);
+        Self { form, reader }
     }
 
     /// Reads the next value. A list has several.
     pub(crate) fn add(&mut self, value: &Value) {
-        self.0.may_read(weight(value));
         match value {
-            Value::Array(list) => list.iter().for_each(|value| self.0.item(&[value])),
-            one => self.0.item(&[one]),
+            Value::Array(list) => list.iter().for_each(|value| self.item(value)),
+            one => self.item(one),
         }
+    }
+
+    fn item(&mut self, value: &Value) {
+        let opened = self.form.opened(value);
+        let value = opened.as_ref().unwrap_or(value);
+        self.reader.may_read(weight(value));
+        self.reader.item(&[value]);
     }
 
     /// What was read.
     pub(crate) fn finish(self) -> Result<Read, Unread> {
-        self.0.finish()
+        self.reader.finish()
     }
 }

@@ -93,22 +93,26 @@ impl Open {
         }
     }
 
-    /// Adds a call, or completes the one that has this id.
-    pub(super) fn call(&mut self, id: Option<Value>, name: Option<Value>, arguments: Option<Value>, more: Option<Value>) {
+    /// Adds a call, or completes the one with this id. Whether its name is known.
+    pub(super) fn call(&mut self, id: Option<Value>, name: Option<Value>, arguments: Option<Value>, more: Option<Value>) -> bool {
         // The last calls are those that come in pieces.
         const BACK: usize = 64;
         let mut last = self.calls.iter().enumerate().rev().take(BACK);
         let known = last.find(|(_, call)| id.is_some() && call.id == id).map(|(place, _)| place);
+        if known.is_none() && name.as_ref().and_then(Value::as_str).is_none_or(str::is_empty) {
+            return false;
+        }
         let place = known.unwrap_or_else(|| {
             self.calls.push(Call { id, ..Call::default() });
             self.calls.len() - 1
         });
-        let Some(call) = self.calls.get_mut(place) else { return };
+        let Some(call) = self.calls.get_mut(place) else { return true };
         if let Some(Value::String(name)) = name {
             call.name = name;
         }
         call.arguments = arguments.or(call.arguments.take());
         call.text.push_str(more.as_ref().and_then(Value::as_str).unwrap_or_default());
+        true
     }
 
     /// The message, if it says anything.

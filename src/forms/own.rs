@@ -23,7 +23,7 @@ pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize,
     while !rest.trim_start().is_empty() {
         let blank = rest.len() - rest.trim_start().len();
         line += lines_in(rest.get(..blank).unwrap_or_default());
-        rest = rest.trim_start();
+        rest = without_time(rest.trim_start());
         let mut found = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let read = match rest.starts_with(['{', '[']).then(|| found.next()).flatten() {
             Some(Ok(value)) => {
@@ -39,6 +39,16 @@ pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize,
         line += lines_in(rest.get(..read).unwrap_or_default());
         rest = rest.get(read..).unwrap_or_default();
     }
+}
+
+/// A text without the time that a runner of CI prints before each line.
+pub(super) fn without_time(text: &str) -> &str {
+    const LONGEST_TIME: usize = 36;
+    let space = text.bytes().take(LONGEST_TIME).position(|byte| byte == b' ');
+    let (time, line) = space.and_then(|space| text.split_at_checked(space)).unwrap_or(("", text));
+    let is_time = time.ends_with('Z') && time.starts_with(|first: char| first.is_ascii_digit()) && !time.contains('\n');
+    let line = line.trim_start_matches(' ');
+    if is_time && line.starts_with('{') { line } else { text }
 }
 
 /// The lines of a text as items, each with its number.

@@ -160,12 +160,20 @@ impl<'f> Reader<'f> {
         let form = self.form;
         let rules = form.table.rules.get(set).map(Vec::as_slice).unwrap_or_default();
         // A text is words, or the address of a file.
+        if value.is_string() && rules.iter().find(|rule| rule.when.hold(around)).is_some_and(|rule| rule.ignored) {
+            return;
+        }
         if value.is_string() && rules.iter().all(|rule| rule.media.is_none() || !rule.when.is_empty()) {
             return self.words(text_of(value));
         }
         match rules.iter().find(|rule| rule.when.hold(around)) {
             Some(rule) if self.is_again(rule, around) => self.said += 1,
             Some(rule) => {
+                // An object may have words or not; a part is nothing else.
+                let is_part = !around.iter().rev().nth(1).is_some_and(|outer| std::ptr::eq(*outer, *value));
+                if is_part && rule.is_words() && rule.sources().all(|source| source.of(around, &self.kept).is_none()) {
+                    self.miss(missed(set, rules, value));
+                }
                 self.say(rule, around, depth);
                 // What is beside the parts of one object stays in the row.
                 let is_around = form.table.whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
@@ -265,7 +273,9 @@ impl<'f> Reader<'f> {
             if rule.result.is_none() {
                 self.after_results();
             }
-            self.open_message().call(id, name, arguments, more);
+            if !self.open_message().call(id, name, arguments, more) {
+                self.miss("a call without a name".to_owned());
+            }
         }
         if let Some(result) = &rule.result {
             self.result(result, around, rule.call.is_some());

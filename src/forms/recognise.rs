@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conditions::Conditions;
+use super::own;
 use super::read::{Read, Reader, Unread};
 use super::source::Path;
 use super::table::Form;
@@ -126,6 +127,23 @@ impl Forms {
         self.iter().find(|form| form.table.lines && form.is_of(&first))
     }
 
+    /// The form of a log that a program printed between other lines.
+    pub(crate) fn log_between_lines(&self, text: &str) -> Option<&Form> {
+        const HEAD: usize = 64 << 10;
+        let head = text.get(..text.floor_char_boundary(HEAD)).unwrap_or(text);
+        let lines = head.lines().map(|line| own::without_time(line.trim_start()));
+        let mut values = lines
+            .filter(|line| line.starts_with('{'))
+            .filter_map(|line| serde_json::from_str(line).ok());
+        self.log_of(&values.next()?)
+    }
+
+    /// The form of a log with this first value.
+    pub(crate) fn log_of(&self, first: &Value) -> Option<&Form> {
+        let mut logs = self.iter().filter(|form| form.table.log && !form.table.lines);
+        logs.find(|form| form.is_of(first))
+    }
+
     /// Whether a value, the first of a file, is of a form.
     pub(crate) fn know(&self, value: &Value) -> bool {
         self.find(value, true).is_some()
@@ -234,20 +252,14 @@ impl Form {
         lists.find(|list| list.iter().any(|row| self.place_of(row).is_some()))
     }
 
-    /// The value with what it has as JSON text read, where the form says so.
-    fn opened(&self, value: &Value) -> Option<Value> {
-        let texts = self.table.opened.iter().filter_map(|path| {
-            let pointer = format!("/{}", path.steps.join("/"));
-            let text = value.pointer(&pointer)?.as_str()?.trim_start();
-            let opened = text.starts_with(['[', '{']).then(|| serde_json::from_str::<Value>(text).ok())?;
-            Some((pointer, opened?))
-        });
-        let texts: Vec<(String, Value)> = texts.collect();
-        (!texts.is_empty()).then(|| {
+    /// The value with the JSON texts parsed that the form says it has.
+    pub(super) fn opened(&self, value: &Value) -> Option<Value> {
+        let is_json = |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(begins_json);
+        let has_text = |path: &&Path| path.any(&[value], &mut |value| is_json(value));
+        let paths: Vec<&Path> = self.table.opened.iter().filter(has_text).collect();
+        (!paths.is_empty()).then(|| {
             let mut out = value.clone();
-            for (pointer, opened) in texts {
-                out.pointer_mut(&pointer).into_iter().for_each(|place| *place = opened.clone());
-            }
+            paths.iter().for_each(|path| open_at(&mut out, &path.steps));
             out
         })
     }
@@ -302,6 +314,29 @@ impl Form {
             None => listed(items).iter().for_each(|item| reader.item(&[value, items, item])),
         }
         Some(reader.finish())
+    }
+}
+
+fn begins_json(text: &str) -> bool {
+    text.trim_start().starts_with(['[', '{'])
+}
+
+/// Parses the JSON texts at a path.
+fn open_at(value: &mut Value, steps: &[String]) {
+    let Some((step, rest)) = steps.split_first() else {
+        let text = value.as_str().filter(|text| begins_json(text));
+        if let Some(opened) = text.and_then(|text| serde_json::from_str(text).ok()) {
+            *value = opened;
+        }
+        return;
+    };
+    match (step.as_str(), value) {
+        ("*", Value::Array(list)) => list.iter_mut().for_each(|item| open_at(item, rest)),
+        ("*", Value::Object(map)) => map.values_mut().for_each(|item| open_at(item, rest)),
+        (step, value) => value
+            .pointer_mut(&format!("/{step}"))
+            .into_iter()
+            .for_each(|value| open_at(value, rest)),
     }
 }
 

@@ -95,6 +95,8 @@ enum Codec {
     Before(String),
     /// What is between this tag and its end, where they are.
     Tag(String),
+    /// What is between these words; nothing where they are not.
+    Between(String, String),
     /// The name of the only member of an object, as tagged unions have it.
     Key,
     /// The texts of a list, with these words between them.
@@ -119,6 +121,10 @@ pub(super) const CODECS: &[(&str, &str)] = &[
     ("after(WORDS)", "The part of a text after WORDS."),
     ("before(WORDS)", "The part of a text before WORDS."),
     ("tag(NAME)", "The part of a text between <NAME> and </NAME>."),
+    (
+        "between(A, B)",
+        "The part of a text between A and B. Nothing if the text has no such part.",
+    ),
     ("key", "The name of an object's only member."),
     ("joined(WORDS)", "The texts of a list, with WORDS between them."),
     ("number", "The last number of a text, as people write it: `2.1k`, `$0.02`, `1,204`."),
@@ -145,6 +151,10 @@ impl Codec {
             ("after", Some(words)) => Ok(Self::After(words)),
             ("before", Some(words)) => Ok(Self::Before(words)),
             ("tag", Some(name)) => Ok(Self::Tag(name)),
+            ("between", Some(words)) => match words.split_once(", ") {
+                Some((from, to)) => Ok(Self::Between(from.to_owned(), to.to_owned())),
+                None => Err(format!("`{word}`: two words are wanted: between(A, B)")),
+            },
             _ => {
                 let known = CODECS.iter().map(|(name, _)| *name);
                 Err(super::unknown::unknown("codec", word, known))
@@ -185,6 +195,11 @@ impl Codec {
             Self::Number => number_in(text).map(Cow::Owned),
             Self::After(words) => text.find(words).and_then(|at| cut(text, at + words.len(), text.len())),
             Self::Before(words) => text.find(words).and_then(|at| cut(text, 0, at)),
+            Self::Between(from, to) => {
+                let begin = text.find(from.as_str()).map(|at| at + from.len());
+                let part = begin.and_then(|begin| cut(text, begin, begin + text.get(begin..)?.find(to.as_str())?));
+                return part.unwrap_or(Cow::Owned(Value::Null));
+            }
             Self::Tag(name) => {
                 let begin = text.find(&format!("<{name}>")).map(|at| at + name.len() + 2);
                 begin.and_then(|begin| {
@@ -307,7 +322,8 @@ impl Source {
             Place::Said(value) => Some(Cow::Owned(value.clone())),
             Place::Kept(name) => kept.get(name).cloned().map(Cow::Owned),
         })?;
-        Some(self.codecs.iter().fold(found, |value, codec| codec.apply(value)))
+        let value = self.codecs.iter().fold(found, |value, codec| codec.apply(value));
+        Some(value).filter(|value| !value.is_null())
     }
 
     /// The value itself, where it is in the file as it is.

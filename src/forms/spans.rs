@@ -36,7 +36,7 @@ pub(crate) struct SpanForm {
     /// Conditions that identify a record; one set of them must hold.
     #[serde(deserialize_with = "any_of")]
     is: Vec<Conditions>,
-    /// Paths to a record, or to a list of records; the first path where `is` holds counts.
+    /// Paths to a record, or to a list of records. Each path where `is` holds for the first record counts.
     #[serde(default = "itself")]
     at: Vec<Path>,
     /// The path to a record's list of records below it.
@@ -66,11 +66,23 @@ pub(crate) struct SpanForm {
     around: Option<Around>,
 }
 
-/// The tables as they are written, by name.
-pub(super) const TABLES: &[(&str, &str)] = &[
-    ("weave", include_str!("../../semconv/forms/weave.spans.yaml")),
-    ("langsmith", include_str!("../../semconv/forms/langsmith.spans.yaml")),
-    ("langfuse", include_str!("../../semconv/forms/langfuse.spans.yaml")),
+macro_rules! tables {
+    ($($name:literal),* $(,)?) => {
+        /// The tables as they are written, by name.
+        pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".spans.yaml")))),*];
+    };
+}
+
+tables![
+    "weave",
+    "langsmith",
+    "langfuse",
+    "braintrust",
+    "datadog",
+    "deepeval",
+    "lunary",
+    "opik",
+    "posthog"
 ];
 
 /// The forms of exported spans that are known.
@@ -140,14 +152,19 @@ impl SpanForm {
     pub(crate) fn spans(&self, value: &Value) -> Option<Value> {
         let around = self.around.as_ref().and_then(|around| Some((around, around.find(value)?)));
         let is_it = |record: &Value| self.is.iter().any(|conditions| conditions.hold(&[record]));
-        let records = self.at.iter().find_map(|path| match path.find(&[value])? {
+        let lists = self.at.iter().filter_map(|path| match path.find(&[value])? {
             Value::Array(list) => list.first().map_or(around.is_some(), is_it).then_some(list.as_slice()),
             one => is_it(one).then_some(std::slice::from_ref(one)),
-        })?;
-        let mut open: Vec<&Value> = records.iter().rev().collect();
-        let mut spans = Vec::with_capacity(records.len());
+        });
+        let lists: Vec<&[Value]> = lists.collect();
+        if lists.is_empty() {
+            return None;
+        }
+        let mut open: Vec<&Value> = lists.into_iter().flatten().collect();
+        open.reverse();
+        let mut spans = Vec::with_capacity(open.len());
         while let Some(record) = open.pop() {
-            spans.push(self.span(&self.open(record)));
+            spans.push(self.span(value, &self.open(record)));
             let below = self.below.as_ref().and_then(|below| below.find(&[record])?.as_array());
             open.extend(below.into_iter().flatten().rev());
         }
@@ -172,8 +189,9 @@ impl SpanForm {
         record
     }
 
-    fn span(&self, record: &Value) -> Record {
-        let around = [record];
+    /// `whole` is the value that the record is in.
+    fn span(&self, whole: &Value, record: &Value) -> Record {
+        let around = [whole, record];
         let holds = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&around));
         let mut span = self.span.written(&self.scope, &around);
         let failed = self.failed.iter().flat_map(Conditions::members);

@@ -319,6 +319,14 @@ impl Rule {
         std::iter::once(&self.when).chain(of_result).flat_map(Conditions::members)
     }
 
+    /// Whether it reads words or files of a message that another rule begins, and nothing else.
+    pub(super) fn is_words(&self) -> bool {
+        let is_more = self.ignored || self.ends || self.role.is_some() || self.usage.is_some() || !self.below.is_empty();
+        let has_words = self.text.is_some() || self.thought.is_some() || self.media.is_some();
+        let has_others = self.once.is_some() || !self.facts.is_empty() || !self.keep.is_empty() || !self.row.is_empty();
+        has_words && !is_more && !has_others && self.call.is_none() && self.result.is_none()
+    }
+
     /// Whether it says anything.
     pub(super) fn says(&self) -> bool {
         let is_marked = self.ignored || self.ends || self.usage.is_some();

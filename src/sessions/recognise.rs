@@ -11,6 +11,7 @@ use super::codex;
 use super::elements;
 use super::get;
 use super::opened;
+use crate::forms::Forms;
 
 /// A file of a session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,7 +150,7 @@ fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother
         };
         // Qoder's transcripts: their messages are like Claude Code's.
         let is_of_qoder = get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none();
-        if is_of_qoder || printed::is_of_another(&value) {
+        if is_of_qoder || printed::is_of_another(&value) || Forms::built_in().log_of(&value).is_some() {
             return Err(OfAnother);
         }
         if let Some((client, key)) = of_record(&value) {

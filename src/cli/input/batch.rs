@@ -236,7 +236,13 @@ impl Batch<'_> {
         } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
-            self.add_protobuf(file, bytes);
+            match std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| Forms::built_in().log_between_lines(text))
+            {
+                Some(form) => self.add_by_form(form, file, path, (text, skipped)),
+                None => self.add_protobuf(file, bytes),
+            }
         } else if formats::is_export_request(text) {
             self.add_json(file, text, skipped, bytes);
         } else {

@@ -20,6 +20,39 @@ fn each_table_is_right() {
     }
 }
 
+/// Each with a made export, `tests/message_forms/spans/<name>.json`, and the spans that it becomes.
+#[test]
+fn each_form_reads_its_export() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/message_forms/spans");
+    for form in forms() {
+        let export = std::fs::read_to_string(folder.join(format!("{}.json", form.name)));
+        let Ok(export) = export else {
+            assert!(
+                ["weave", "langsmith", "langfuse"].contains(&form.name.as_str()),
+                "{} has no export",
+                form.name
+            );
+            continue;
+        };
+        let export: Value = serde_json::from_str(&export).expect("JSON");
+        assert_eq!(
+            forms().iter().find(|form| form.spans(&export).is_some()).map(|form| &form.name),
+            Some(&form.name)
+        );
+        let got = spans_of(&export)
+            .as_ref()
+            .and_then(as_otlp)
+            .unwrap_or_else(|| panic!("{}: {:?}", form.name, spans_of(&export)));
+        let got = format!("{}\n", serde_json::to_string_pretty(&got).expect("JSON"));
+        let golden = folder.join("otlp").join(format!("{}.json", form.name));
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&golden, &got).expect("writes");
+        }
+        assert_eq!(std::fs::read_to_string(&golden).unwrap_or_default(), got, "{}", golden.display());
+        assert!(!spans(&export).is_empty());
+    }
+}
+
 #[test]
 fn a_call_of_weave_is_a_span() {
     let call = json!({

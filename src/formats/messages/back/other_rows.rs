@@ -35,7 +35,8 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
     let key = key_of(row)?;
     let came = row.get(key)?;
     let list = opened(came)?;
-    if key == "messages" && came.is_array() && !list.iter().any(is_otherwise) {
+    let has_other_tools = row.get("tools").is_some_and(has_names);
+    if key == "messages" && came.is_array() && !has_other_tools && !list.iter().any(is_otherwise) {
         return None;
     }
     let is_shared = list.first().is_some_and(|first| first.get("from").is_some());
@@ -51,7 +52,7 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
             ("system", _) if prompt.is_some() => {}
             // No tools.
             ("tools", Value::String(text)) if text.trim().is_empty() => {}
-            ("tools", tools) if is_shared => {
+            ("tools", tools) if is_shared || has_other_tools => {
                 out.insert(name.clone(), as_functions(tools));
             }
             _ => {
@@ -64,7 +65,104 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
 
 /// Whether a message is in other words.
 fn is_otherwise(message: &Value) -> bool {
-    has_values(message) || has_runs(message) || items::is_item(message) || other_call_id(message).is_some()
+    let is_old = renamed(message).is_some() || has_marks(message.get("content"));
+    is_old || has_values(message) || has_runs(message) || items::is_item(message) || other_call_id(message).is_some()
+}
+
+/// Members in camel case, as AG-UI's clients keep them.
+const RENAMED: [(&str, &str); 2] = [("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")];
+
+/// The same message with the chat API's names of today: a result of a `function`, its `function_call`, members in camel case.
+fn renamed(message: &Value) -> Option<Map<String, Value>> {
+    let map = message.as_object()?;
+    let is_of_function = map.get("role").is_some_and(|role| role == "function");
+    let call = map
+        .get("function_call")
+        .filter(|call| call.get("name").is_some_and(Value::is_string));
+    let camel = || {
+        RENAMED
+            .into_iter()
+            .filter(|(old, new)| map.contains_key(*old) && !map.contains_key(*new))
+    };
+    if !is_of_function && call.is_none() && camel().next().is_none() {
+        return None;
+    }
+    let mut out = map.clone();
+    for (old, new) in camel() {
+        out.extend(map.get(old).map(|value| (new.to_owned(), value.clone())));
+        out.remove(old);
+    }
+    if is_of_function {
+        out.insert("role".to_owned(), "tool".into());
+    }
+    if let Some(call) = call {
+        out.remove("function_call");
+        out.entry("tool_calls")
+            .or_insert_with(|| json!([{"type": "function", "function": call}]));
+    }
+    Some(out)
+}
+
+/// What marks a call and its result in a text, as Hermes and the models after it write them.
+const CALL: (&str, &str) = ("<tool_call>", "</tool_call>");
+const RESPONSE: (&str, &str) = ("<tool_response>", "</tool_response>");
+
+fn has_marks(content: Option<&Value>) -> bool {
+    content
+        .and_then(Value::as_str)
+        .is_some_and(|text| marked_calls(text).is_some() || marked_result(text).is_some())
+}
+
+/// A text without its marked calls, and the calls; `None` if it has none, or one of them is not a call as JSON.
+fn marked_calls(text: &str) -> Option<(String, Value)> {
+    let (mut words, mut all, mut rest) = (String::new(), Vec::new(), text);
+    while let Some((before, behind)) = rest.split_once(CALL.0) {
+        let (call, after) = behind.split_once(CALL.1)?;
+        let Value::Array(mut these) = calls(call.trim())? else {
+            return None;
+        };
+        words.push_str(before);
+        all.append(&mut these);
+        rest = after;
+    }
+    words.push_str(rest);
+    (!all.is_empty()).then(|| (words.trim().to_owned(), all.into()))
+}
+
+/// The result in a text that is nothing but one.
+fn marked_result(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix(RESPONSE.0)?.strip_suffix(RESPONSE.1)?;
+    Some(inside.trim()).filter(|inside| !inside.contains(RESPONSE.0))
+}
+
+/// A message whose calls and results are marked in its text.
+fn unmarked(mut message: Map<String, Value>) -> Value {
+    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+    let text = message.get("content").and_then(Value::as_str).unwrap_or_default();
+    let (calls, result) = match role {
+        "assistant" => (marked_calls(text).filter(|_| !message.contains_key("tool_calls")), None),
+        "tool" | "user" => (None, marked_result(text).map(Value::from)),
+        _ => (None, None),
+    };
+    if let Some((words, calls)) = calls {
+        message.insert("content".to_owned(), words.into());
+        message.insert("tool_calls".to_owned(), calls);
+    }
+    if let Some(result) = result {
+        message.insert("role".to_owned(), "tool".into());
+        message.insert("content".to_owned(), result);
+    }
+    message.into()
+}
+
+/// Whether tools are names, or definitions as JSON text one by one.
+fn has_names(tools: &Value) -> bool {
+    let is_list = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|tools| tools.is_array() || tools.is_null());
+    match tools {
+        Value::Array(list) => list.iter().any(Value::is_string),
+        Value::String(text) => !text.trim().is_empty() && !is_list(text),
+        _ => false,
+    }
 }
 
 /// The id of the call that a result answers, under another key than the API's.
@@ -115,18 +213,42 @@ fn with_results(said: &Map<String, Value>) -> Value {
 
 /// Tools in OpenAI's form; ShareGPT's are functions alone, often as JSON text.
 fn as_functions(tools: &Value) -> Value {
-    let opened = tools.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let names = |text: &str| {
+        text.split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(Value::from)
+            .collect()
+    };
+    let opened = tools
+        .as_str()
+        .map(|text| serde_json::from_str::<Value>(text).unwrap_or_else(|_| names(text)));
     let Some(list) = opened.as_ref().unwrap_or(tools).as_array() else {
         return tools.clone();
     };
-    let function = |tool: &Value| match tool.get("function") {
-        Some(_) => tool.clone(),
-        None => json!({"type": "function", "function": tool}),
+    let function = |tool: &Value| {
+        let opened = tool.as_str().map(|text| match serde_json::from_str::<Value>(text) {
+            Ok(opened @ Value::Object(_)) => opened,
+            _ => json!({"name": text}),
+        });
+        let tool = opened.as_ref().unwrap_or(tool);
+        match tool.get("function") {
+            Some(_) => tool.clone(),
+            None => json!({"type": "function", "function": tool}),
+        }
     };
     list.iter().map(function).collect()
 }
 
 fn message(said: &Value) -> Value {
+    let renamed = renamed(said).map(Value::from);
+    match in_parts(renamed.as_ref().unwrap_or(said)) {
+        Value::Object(message) => unmarked(message),
+        other => other,
+    }
+}
+
+fn in_parts(said: &Value) -> Value {
     match said.as_object() {
         Some(map) if map.contains_key("from") => of_turn(map),
         Some(map) if has_values(said) => of_parts(map),

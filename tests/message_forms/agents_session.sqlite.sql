@@ -1,0 +1,14 @@
+BEGIN TRANSACTION;
+CREATE TABLE agent_messages(id integer primary key autoincrement, session_id text not null, message_data text not null, created_at timestamp);
+INSERT INTO "agent_messages" VALUES(1,'s1','{"id": "msg_9", "type": "message", "role": "user", "status": "completed", "content": [{"type": "input_text", "text": "Is the ferry to Rhodes running tomorrow?"}]}','2026-03-01 10:00:00');
+INSERT INTO "agent_messages" VALUES(2,'s1','{"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "timetable", "arguments": "{\"island\": \"Rhodes\", \"day\": \"tomorrow morning\"}", "status": "completed"}','2026-03-01 10:00:01');
+INSERT INTO "agent_messages" VALUES(3,'s1','{"id": "fco_1", "type": "function_call_output", "call_id": "call_1", "output": "{\"departure\": \"09:00 from pier four\"}", "status": "completed"}','2026-03-01 10:00:02');
+INSERT INTO "agent_messages" VALUES(4,'s1','{"id": "msg_10", "type": "message", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Yes, the ferry runs at nine tomorrow.", "annotations": [], "logprobs": []}]}','2026-03-01 10:00:03');
+INSERT INTO "agent_messages" VALUES(9,'s2','{"role": "user", "content": "Hello harbour"}','2026-03-01 11:00:00');
+INSERT INTO "agent_messages" VALUES(10,'s2','{"id": "msg_10", "type": "message", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Yes, the ferry runs at nine tomorrow.", "annotations": [], "logprobs": []}]}','2026-03-01 11:00:01');
+CREATE TABLE agent_sessions(session_id text primary key, created_at timestamp default current_timestamp, updated_at timestamp);
+INSERT INTO "agent_sessions" VALUES('s1','2026-03-01 10:00:00','2026-03-01 10:00:00');
+INSERT INTO "agent_sessions" VALUES('s2','2026-03-01 10:00:00','2026-03-01 10:00:00');
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('agent_messages',10);
+COMMIT;

@@ -1,0 +1,10 @@
+BEGIN TRANSACTION;
+CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT NOT NULL, role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP, tokens INTEGER, metadata_json TEXT);
+INSERT INTO "messages" VALUES(1,NULL,'g-1','user','[{"type": "text", "text": "Which clocks are slow?"}]',1772359200,NULL,NULL,NULL);
+INSERT INTO "messages" VALUES(2,NULL,'g-1','assistant','[{"type": "text", "text": "I read the list."}, {"type": "toolRequest", "id": "call-1", "toolCall": {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "cat clocks.txt"}}}}]',1772359201,NULL,NULL,NULL);
+INSERT INTO "messages" VALUES(3,NULL,'g-1','user','[{"type": "toolResponse", "id": "call-1", "toolResult": {"status": "success", "value": [{"type": "text", "text": "hall: slow"}]}}]',1772359202,NULL,NULL,NULL);
+INSERT INTO "messages" VALUES(4,NULL,'g-1','assistant','[{"type": "text", "text": "The clock in the hall."}]',1772359203,NULL,NULL,NULL);
+CREATE TABLE schema_version(version INTEGER);
+CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT NOT NULL DEFAULT '', working_dir TEXT NOT NULL, created_at TIMESTAMP, updated_at TIMESTAMP, total_tokens INTEGER, input_tokens INTEGER, output_tokens INTEGER, provider_name TEXT, model_config_json TEXT);
+INSERT INTO "sessions" VALUES('g-1','Slow clocks','','/srv/clock','2026-03-01 10:00:00','2026-03-01 10:00:06',100,80,20,'anthropic','{"model_name":"model-1"}');
+COMMIT;

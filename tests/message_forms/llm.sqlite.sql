@@ -1,0 +1,11 @@
+BEGIN TRANSACTION;
+CREATE TABLE conversations(id text primary key,name text,model text);
+INSERT INTO "conversations" VALUES('c1','Ferries','gpt-5');
+CREATE TABLE responses(id text primary key,model text,prompt text,system text,prompt_json text,options_json text,response text,response_json text,conversation_id text,duration_ms integer,datetime_utc text,input_tokens integer,output_tokens integer,token_details text,schema_id text,resolved_model text);
+INSERT INTO "responses" VALUES('r1','gpt-5','Is the ferry running?','Be brief.',NULL,'{}','',NULL,'c1',900,'2026-03-01T10:00:00+00:00',20,9,NULL,NULL,'gpt-5-2026');
+INSERT INTO "responses" VALUES('r2','gpt-5','','Be brief.',NULL,'{}','Yes, at nine.',NULL,'c1',900,'2026-03-01T10:00:02+00:00',30,5,NULL,NULL,'gpt-5-2026');
+CREATE TABLE tool_calls(id integer primary key,response_id text,tool_id integer,name text,arguments text,tool_call_id text);
+INSERT INTO "tool_calls" VALUES(1,'r1',1,'timetable','{"island": "Rhodes"}','call_1');
+CREATE TABLE tool_results(id integer primary key,response_id text,tool_id integer,name text,output text,tool_call_id text,instance_id integer,exception text);
+INSERT INTO "tool_results" VALUES(1,'r2',1,'timetable','09:00','call_1',NULL,NULL);
+COMMIT;
