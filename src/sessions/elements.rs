@@ -1,20 +1,20 @@
-//! The objects of a JSON list, one after the other: programs that buffer what they would print a line at a time write a list of it.
+//! The objects of a JSON list, one by one: programs that buffer their output instead of printing lines write it as a list.
 
-/// Finds the objects of a list in its bytes, which come in pieces.
+/// Finds the objects of a list in its bytes, which are added in pieces.
 #[derive(Debug)]
 pub(super) struct Elements {
-    /// The most bytes of one object.
+    /// The maximum size of one object in bytes.
     limit: usize,
-    /// How many objects and lists are open in the object.
+    /// The current nesting depth.
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// The object so far; a longer one than may be is not kept.
+    /// The object so far, unless it exceeds the limit.
     object: Vec<u8>,
     is_too_long: bool,
     /// Whether the list is open.
     in_list: bool,
-    /// Whether something that is not an object is passed.
+    /// Whether a list item that is not an object is being skipped.
     in_other: bool,
     left_out: usize,
 }
@@ -34,7 +34,7 @@ impl Elements {
         }
     }
 
-    /// Adds a piece, and gives each object that ends in it.
+    /// Adds a piece, and passes each object that ends in it to `take`.
     pub(super) fn add(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8])) {
         for byte in piece {
             if self.depth == 0 && !self.in_text {
@@ -63,7 +63,7 @@ impl Elements {
         }
     }
 
-    /// A byte outside all objects.
+    /// Handles a byte outside all objects.
     fn between(&mut self, byte: u8) {
         match byte {
             b'[' => self.in_list = true,
@@ -91,20 +91,20 @@ impl Elements {
         }
     }
 
-    /// How many members are no objects, or longer than one may be.
+    /// The number of items that are not objects, or are too long.
     pub(super) fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// Whether the list, or an object in it, has no end.
+    /// Whether the list, or an object in it, is incomplete.
     pub(super) fn is_open(&self) -> bool {
         self.in_list
     }
 }
 
-/// The first objects of a list that begins a text, which may be cut off.
+/// The first objects of a list at the beginning of a text, which may be cut off.
 pub(super) fn first(text: &[u8], count: usize) -> Vec<&[u8]> {
-    // Where each object is: what is given back is a part of the text.
+    // Track positions, since slices of the text are returned.
     let (mut elements, mut out, mut begin) = (Elements::new(0), Vec::new(), 0);
     for (at, byte) in text.iter().enumerate() {
         let depth = elements.depth;

@@ -1,13 +1,13 @@
-//! The tokens of JSON in a text, and texts as strings of JSON.
+//! JSON tokens of a text, and quoting of text as JSON strings.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// A string, a number or a word of JSON.
+/// A JSON string, number or word.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
-    /// With its quotes.
+    /// Includes the quotes.
     pub(super) range: Range<usize>,
     pub(super) is_string: bool,
     pub(super) is_key: bool,
@@ -28,12 +28,12 @@ pub(super) fn is_number(token: &str) -> bool {
     token.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
 }
 
-/// Whether a text is JSON, but no lone number or word.
+/// Whether a text is a JSON object, array or string, not a lone number or word.
 pub(super) fn begins_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[', '"']) && is_json(text)
 }
 
-/// The tokens of JSON, one after the other: there may be half as many as bytes.
+/// Iterator over JSON tokens: collecting them could take half as many as there are bytes.
 pub(super) struct Tokens<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -83,12 +83,12 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// A string of JSON.
+/// Text as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A string of JSON without its quotes.
+/// Text as a JSON string, without the quotes.
 pub(super) fn escaped(text: &str) -> String {
     let quoted = quoted(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
