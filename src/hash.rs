@@ -1,25 +1,25 @@
-//! Hash maps for ids and short texts. `foldhash` is seeded at random in every process; std's `SipHash` was a sixth of the time
-//! that reading a run takes.
+//! Hash maps for ids and short texts. `foldhash` is seeded at random in every process; std's `SipHash` took a sixth of the
+//! time of reading a run.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher as _, Hash};
 
 use serde_json::{Map, Value};
 
-/// A map.
+/// A hash map with `foldhash`.
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
-/// A set.
+/// A hash set with `foldhash`.
 pub(crate) type HashSet<T> = std::collections::HashSet<T, foldhash::fast::RandomState>;
 
-/// The same for a text in the whole process. Other texts may have it too.
+/// A hash that is the same for equal texts throughout the process. Other texts may collide.
 pub(crate) fn of_text(text: &str) -> u64 {
     foldhash::fast::FixedState::default().hash_one(text)
 }
 
-/// Items by key, in the order in which they begin. A few keys are compared, which is faster than to hash them; more are hashed.
+/// Items by key, in order of first use. A few keys are compared linearly, which is faster than hashing; more are hashed.
 pub(crate) struct Keyed<K, T> {
     list: Vec<(K, T)>,
-    /// Where each key is, once there are more than [`LINEAR_SEARCH_MAX`].
+    /// Positions of the keys, once there are more than [`LINEAR_SEARCH_MAX`].
     places: HashMap<K, usize>,
 }
 
@@ -35,14 +35,14 @@ impl<K, T> Default for Keyed<K, T> {
 }
 
 impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
-    /// The item of this key, else a new one.
+    /// The item with this key, or a new one.
     pub(crate) fn get_or_insert_with<Q>(&mut self, key: &Q, begun: impl FnOnce() -> T) -> &mut T
     where
         K: Borrow<Q>,
         Q: ?Sized + Eq + Hash + ToOwned<Owned = K>,
     {
         let known = if self.list.len() <= LINEAR_SEARCH_MAX {
-            // Keys of one item mostly follow one another.
+            // Equal keys mostly come in a row.
             self.list.iter().rposition(|(have, _)| have.borrow() == key)
         } else {
             self.places.get(key).copied()
@@ -66,13 +66,13 @@ impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
     }
 }
 
-/// Members of JSON objects by name. Most objects have few: their names are compared, which is faster than to hash the one that is
-/// looked for, as `serde_json` does.
+/// Looks up members of JSON objects by name. Most objects have few members, so comparing names is faster than hashing the
+/// name, as `serde_json` does.
 pub(crate) trait Members {
-    /// The value of the member of this name.
+    /// The value of the member with this name.
     fn member(&self, name: &str) -> Option<&Value>;
 
-    /// Whether there is a member of this name.
+    /// Whether there is a member with this name.
     fn has(&self, name: &str) -> bool {
         self.member(name).is_some()
     }
@@ -95,7 +95,7 @@ impl Members for Value {
     }
 }
 
-/// Values in the order in which they first came, each once.
+/// Distinct values in order of first occurrence.
 pub(crate) struct Distinct<T>(Keyed<T, ()>);
 
 impl<T> Default for Distinct<T> {

@@ -3,7 +3,7 @@
 //! Most users run the program `spanbridge`: see the [README](https://docs.rs/crate/spanbridge). As a library this crate has two uses:
 //!
 //! * **In your agent.** [`init`] or [`layer()`] sends the spans of `tracing` to any OTLP backend. The module [`mod@layer`] is the guide.
-//! * **On spans that you have.** Read them with [`span::json`] or [`otlp`], and make runs and documents of them with [`documents`], as the program does.
+//! * **On existing spans.** Read them with [`span::json`] or [`otlp`]; build runs and documents with [`documents`], as the program does.
 //!
 //! ```
 //! use spanbridge::documents::{self, Vocabulary};
@@ -24,7 +24,7 @@
 //! for run in Vocabulary::built_in().runs(spans, Vec::new()) {
 //!     for document in documents::of_run(&run, contextforge, &Options::default()).documents {
 //!         assert!(document.text(Layout::Compact)?.contains(r#""tool_name":"weather""#));
-//!         // The format requires the agent's name, and no span has it: the document has "unknown".
+//! The format requires the agent's name, and no span has it: the document says "unknown".
 //!         assert!(document.losses.iter().any(|loss| loss.what == "agent_info.name"));
 //!     }
 //! }

@@ -1,7 +1,7 @@
-//! Redaction: removes sensitive content from a request before anything of it is stored.
+//! Redaction: removes sensitive content from a request before any of it is stored.
 //!
-//! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
-//! removed, masked or hashed. Nothing else of the message changes, not a byte.
+//! A rule selects attributes by key, text by a regular expression, or text below certain keys by both. Each match is removed, masked or
+//! hashed. Every other byte of the message stays unchanged.
 
 pub mod secrets;
 mod text;
@@ -23,42 +23,42 @@ use crate::otlp::{Fault, encode};
 use crate::span::{LogRecord, Signal, Span, hex};
 use text::Replace;
 
-/// What a masked text reads as.
+/// Replacement for masked text.
 const MASK: &str = "[redacted]";
 
-/// A rule as it is configured.
+/// A configured rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleText {
-    /// Its name in `/metrics`; without one, its number.
+    /// Its name in `/metrics`; defaults to the rule's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Keys of attributes, and of maps in them: `*` is any text, `?` any letter. With `(?i)` before it, case does not matter.
+    /// Glob for the keys of attributes and of maps inside them: `*` matches any text, `?` any character. `(?i)` at the start ignores case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// A regular expression for texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What becomes of what is found.
+    /// What to do with each match.
     pub action: Action,
-    /// Where it looks; empty: everywhere.
+    /// Where to look; empty means everywhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Owner>,
 }
 
-/// What becomes of what a rule finds.
+/// What to do with a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// The attribute goes; of a text, the part that the expression matches.
+    /// Removes the attribute; in text, only the part that the expression matches.
     Remove,
-    /// `[redacted]` takes its place.
+    /// Replaces it with `[redacted]`.
     Mask,
-    /// `[hmac:` and 16 hexadecimal digits take its place: equal texts stay equal.
+    /// Replaces it with `[hmac:`, 16 hexadecimal digits and `]`, so that equal texts stay equal.
     Hash,
 }
 
-/// A rule that cannot be used. The expression may be a secret itself, so it is not repeated.
+/// An unusable rule. The expression may itself be a secret, so it is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("redaction rule {rule} {fault}")]
 pub struct RuleError {
@@ -72,50 +72,50 @@ pub struct RuleError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleFault {
-    /// It finds nothing.
+    /// It has neither key nor value.
     #[error("has neither key nor value; it needs at least one of them")]
     Empty,
-    /// The expression cannot be read.
+    /// The expression is invalid.
     #[error("has a value that is not a regular expression: {what}")]
     Expression {
         /// The end of the library's message.
         what: String,
     },
-    /// Looking for it would take as many steps for each byte as it has repetitions.
+    /// Searching would take as many steps per byte as the expression has repetitions.
     #[error(
         "has a value that matches {steps} consecutive characters, of which at most {most} are looked for: repetitions in \
          repetitions multiply; lower their counts, or write `+` or `*`"
     )]
     TooLong {
-        /// How many.
+        /// The number of characters it matches.
         steps: usize,
-        /// How many are allowed.
+        /// The limit.
         most: usize,
     },
-    /// It would put a mask between any two letters.
+    /// It would put a mask between any two characters.
     #[error("has a value that matches the empty text")]
     Everywhere,
-    /// Each rule has a counter of its name.
+    /// Another rule has the same name, and counters are named after rules.
     #[error("has the name of another rule")]
     Name,
-    /// A hash that anybody can compute of every phone number hides nothing.
+    /// Without a secret key, anyone could hash every phone number and compare.
     #[error("has the action hash, which needs redact_hash_key: a long random secret")]
     NoKey,
 }
 
-/// Spans that cannot be redacted.
+/// Spans or log records that cannot be redacted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unredacted {
-    /// They are no request.
+    /// They do not form a valid request.
     #[error(transparent)]
     Request(#[from] Fault),
-    /// What is left of them is none.
+    /// After redaction they no longer form a valid request.
     #[error(transparent)]
     Rest(#[from] DecodeError),
 }
 
-/// Whether a text is what [`Action::Hash`] leaves of another.
+/// Whether a text was written by [`Action::Hash`].
 fn is_hash(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"[hmac:").and_then(|text| text.strip_suffix(b"]"));
     digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
@@ -147,11 +147,11 @@ impl std::fmt::Debug for HashKey {
 }
 
 impl Rules {
-    /// Reads the rules of a configuration. `hash_key` makes the hashes unguessable.
+    /// Builds the rules of a configuration. `hash_key` makes the hashes unguessable.
     ///
     /// # Errors
     ///
-    /// A rule finds nothing or cannot be read.
+    /// A rule is empty or invalid.
     pub fn new(rules: &[RuleText], hash_key: Option<&str>) -> Result<Self, RuleError> {
         let mut read: Vec<(String, Rule)> = Vec::new();
         for (number, text) in rules.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Rules {
         })
     }
 
-    /// The request without what must not be kept; `None` if the rules found nothing.
+    /// The redacted request; `None` if the rules found nothing.
     ///
     /// # Errors
     ///
@@ -182,11 +182,11 @@ impl Rules {
         rewrite(bytes, signal, &mut Applied(self))
     }
 
-    /// Spans and log records without what must not be kept.
+    /// Redacts spans and log records.
     ///
     /// # Errors
     ///
-    /// They cannot be written as requests, or not be read again.
+    /// They cannot be encoded as requests or decoded again.
     pub fn redacted(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Unredacted> {
         let spans = match self.apply(&encode::traces(&spans), Signal::Traces)? {
             Some(redacted) => decode::traces(&redacted)?.items,
@@ -199,7 +199,7 @@ impl Rules {
         Ok((spans, logs))
     }
 
-    /// How often each rule found something, by its name.
+    /// How often each rule found something, by name.
     #[must_use]
     pub fn found(&self) -> Vec<(String, u64)> {
         let counts = self.rules.iter();
@@ -212,11 +212,11 @@ impl Rules {
         match action {
             Action::Remove => String::new(),
             Action::Mask => MASK.to_owned(),
-            // Found once more, after it was written anew for a destination.
+            // Already hashed: the match was found again in data rewritten for a destination.
             Action::Hash if is_hash(text) => String::from_utf8_lossy(text).into_owned(),
             Action::Hash => {
                 let mut hash = String::from("[hmac:");
-                // Keys of any length are fine for HMAC.
+                // HMAC accepts keys of any length.
                 if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.hash_key.0) {
                     mac.update(text);
                     let digest = mac.finalize().into_bytes();
@@ -273,10 +273,10 @@ impl Rule {
     }
 }
 
-/// The longest expression: an automaton that has many states for each byte of a text takes minutes for a megabyte.
-const STEPS: usize = 2_000;
+/// Longest allowed expression: an automaton with many states per byte of text takes minutes for a megabyte.
+const MAX_STEPS: usize = 2_000;
 
-/// How many consecutive characters an expression matches, with its counted repetitions written out.
+/// Number of consecutive characters an expression matches, with its counted repetitions expanded.
 fn steps(hir: &Hir) -> usize {
     let sum = |list: &[Hir]| list.iter().map(steps).fold(0, usize::saturating_add);
     match hir.kind() {
@@ -295,11 +295,11 @@ fn steps(hir: &Hir) -> usize {
 fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
     let expression = |text: &str| {
         if let Ok(hir) = regex_syntax::parse(text)
-            && steps(&hir) > STEPS
+            && steps(&hir) > MAX_STEPS
         {
             return Err(RuleFault::TooLong {
                 steps: steps(&hir),
-                most: STEPS,
+                most: MAX_STEPS,
             });
         }
         Regex::new(text).map_err(|error| {
@@ -325,7 +325,7 @@ fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
     })
 }
 
-/// A pattern for whole texts: `*` is any text, `?` any letter. With `(?i)` before it, case does not matter.
+/// A glob over whole texts: `*` matches any text, `?` any character. `(?i)` at the start ignores case.
 ///
 /// # Errors
 ///
@@ -339,7 +339,7 @@ fn of_glob(glob: &str) -> String {
     format!("{flags}^{}$", regex::escape(glob).replace(r"\*", ".*").replace(r"\?", "."))
 }
 
-/// The rules in force, and what each has found since the start.
+/// The rules in force, and each rule's matches since the start.
 #[derive(Debug, Default)]
 pub struct Redaction(Mutex<InForce>);
 
@@ -350,7 +350,7 @@ struct InForce {
 }
 
 impl Redaction {
-    /// Puts these rules in force. A rule with the name of an earlier one goes on counting where that one stopped.
+    /// Puts these rules in force. A rule continues the count of an earlier rule with the same name.
     pub fn set(&self, mut rules: Rules) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, rule) in &mut rules.rules {
@@ -359,13 +359,13 @@ impl Redaction {
         now.rules = (!rules.rules.is_empty()).then(|| Arc::new(rules));
     }
 
-    /// The rules in force; `None`: there are none.
+    /// The rules in force, if any.
     #[must_use]
     pub fn rules(&self) -> Option<Arc<Rules>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).rules.clone()
     }
 
-    /// What each rule has found, by name.
+    /// The number of matches of each rule, by name.
     #[must_use]
     pub fn found(&self) -> Vec<(String, u64)> {
         let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! Values that a client left out.
+//! Recognises values that a client left out.
 
-/// Texts with which clients mark values that they left out.
+/// Texts that clients put in place of values they left out.
 const WITHHELD: [&str; 10] = [
     // Koog without content capture.
     "HIDDEN:non-empty",
@@ -18,13 +18,13 @@ const WITHHELD: [&str; 10] = [
     "<hidden>",
 ];
 
-/// Whether a text is what a program prints of a value that has no form in words: it is nobody's words.
+/// Whether a text is a printed object without a text form, and so nobody's words.
 pub(crate) fn is_printed_object(text: &str) -> bool {
     let text = text.trim();
     match text.as_bytes().first() {
-        // Python's, and what serializers write in its place.
+        // From Python, and what serializers write in its place.
         Some(b'<') => text.ends_with('>') && !text.contains('\n') && (text.contains(" at 0x") || text.contains("serializable")),
-        // JavaScript's, also of a list, and of what contains itself.
+        // From JavaScript, including lists and circular objects.
         Some(b'[') => text
             .split(',')
             .all(|item| matches!(item.trim(), "[object Object]" | "[Circular]" | "[object Promise]")),
@@ -32,14 +32,14 @@ pub(crate) fn is_printed_object(text: &str) -> bool {
     }
 }
 
-/// Whether a text means that its client left the value out.
+/// Whether a text means that the client left the value out.
 pub(crate) fn is_withheld(text: &str) -> bool {
     let begins = matches!(text.as_bytes().first(), Some(b'H' | b'_' | b'<' | b'['));
     // Logfire's scrubbing adds the reason.
     begins && (WITHHELD.contains(&text) || text.starts_with("[Scrubbed due to") || has_only_marks(text))
 }
 
-/// Whether a text only names the tools whose results were there: `[tool-result: get_weather][tool-result: get_time]` (Mastra).
+/// Whether a text only names tools in place of their results: `[tool-result: get_weather][tool-result: get_time]` (Mastra).
 fn has_only_marks(text: &str) -> bool {
     let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.is_some_and(|marks| marks.split("][").all(|mark| mark.starts_with("tool-result: ")))

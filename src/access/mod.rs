@@ -1,7 +1,7 @@
-//! Who may do what: rights, projects, and tokens, of which only hashes are stored.
+//! Who may do what: rights, projects, and tokens (stored only as hashes).
 //!
-//! A token has 256 random bits, so its plain SHA-256 can be stored: it cannot be guessed. The token of a request is hashed and looked
-//! up. The time of the comparison does not depend on the token.
+//! A token has 256 random bits and cannot be guessed, so its plain SHA-256 is stored. A request's token is hashed and looked up by that
+//! hash, so the comparison time does not depend on the token.
 
 mod project;
 mod token;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What a token may do. None includes another.
+/// What a token may do. No right implies another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
@@ -23,11 +23,11 @@ pub enum Right {
     Ingest,
     /// Read traces, sessions and documents of its project.
     Read,
-    /// Judge what its project has: notes, labels and scores of people.
+    /// Annotate the project's data with notes, labels and scores.
     Annotate,
     /// Delete traces and sessions of its project.
     Delete,
-    /// See what concerns the whole bridge: `/metrics`.
+    /// Read data about the whole bridge: `/metrics`.
     Admin,
 }
 
@@ -35,7 +35,7 @@ impl Right {
     /// All rights.
     pub const ALL: [Self; 5] = [Self::Ingest, Self::Read, Self::Annotate, Self::Delete, Self::Admin];
 
-    /// The word in configuration.
+    /// The name used in configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,34 +57,34 @@ impl fmt::Display for Right {
 /// What a token grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The token's name, for people.
+    /// Display name of the token.
     pub name: String,
-    /// What it may do.
+    /// What the token may do.
     pub rights: Vec<Right>,
-    /// Whose data it reaches.
+    /// The project it gives access to.
     pub project: Project,
 }
 
-/// The tokens that a bridge knows. Without any, everybody may do everything in the default project.
+/// The tokens a bridge knows. With none configured, anyone may do anything in the default project.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens(HashMap<TokenHash, Arc<Grant>>);
 
-/// Why a request is refused.
+/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
     /// It carries no token.
     #[error("this request needs a token: send the header `authorization: Bearer TOKEN`")]
     NoToken,
-    /// The token is not among those of the configuration.
+    /// The token is not in the configuration.
     #[error("the token is unknown")]
     UnknownToken,
-    /// The token may do other things.
+    /// The token lacks the required right.
     #[error("the token `{name}` lacks the right `{right}`")]
     NoRight {
         /// The token's name.
         name: String,
-        /// What it lacks.
+        /// The missing right.
         right: Right,
     },
 }
@@ -126,7 +126,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// Two have the same name or the same hash.
+    /// Two tokens have the same name or hash.
     pub fn new(tokens: impl IntoIterator<Item = (TokenHash, Grant)>) -> Result<Self, TokensError> {
         let mut known: HashMap<TokenHash, Arc<Grant>> = HashMap::new();
         for (hash, grant) in tokens {
@@ -142,28 +142,28 @@ impl Tokens {
         Ok(Self(known))
     }
 
-    /// Whether there are none; then no request needs one.
+    /// Whether no tokens are configured; then requests need none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What the tokens grant, in no order.
+    /// The grants of all tokens, in no particular order.
     pub fn grants(&self) -> impl Iterator<Item = &Grant> {
         self.0.values().map(AsRef::as_ref)
     }
 
-    /// The project whose data a request reaches, by the values of its `Authorization` headers.
+    /// The project a request has access to, from the values of its `Authorization` headers.
     ///
     /// # Errors
     ///
-    /// It carries no token, one that is not known, or one without the right.
+    /// The request has no token, an unknown one, or one without the right.
     pub fn allow<'a>(&self, authorization: impl IntoIterator<Item = &'a [u8]>, right: Right) -> Result<Project, Denied> {
         let grant = self.grant(authorization, right)?;
         Ok(grant.map(|grant| grant.project.clone()).unwrap_or_default())
     }
 
-    /// What the token of a request grants; `None`: no request needs one.
+    /// The grant of a request's token; `None` if requests need no token.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Tokens {
             return Ok(None);
         }
         let mut values = authorization.into_iter();
-        // Two headers: a proxy may have checked the other one.
+        // With two headers, a proxy may have checked the other one.
         let (Some(value), None) = (values.next(), values.next()) else {
             return Err(Denied::NoToken);
         };
@@ -187,7 +187,7 @@ impl Tokens {
     }
 }
 
-/// The token of an `Authorization` header; the scheme's letters may be large or small.
+/// The token of an `Authorization` header; the scheme's case does not matter.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())

@@ -11,21 +11,21 @@ pub struct Project {
     name: String,
 }
 
-/// A text that names no project.
+/// Text that is not a project name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a project is ORG/PROJECT, each of 1 to 64 lowercase letters, digits, `-`, `_` and `.`, \
      the first a letter or digit; {text:?} is not"
 )]
 pub struct ProjectError {
-    /// What was given.
+    /// The rejected text.
     pub text: String,
 }
 
-/// The organization, and the project, of those who name none.
+/// Organization and project of requests that name neither.
 const DEFAULT: &str = "default";
 
-/// The folder of the data directory with all projects but the default one.
+/// Folder in the data directory that holds all projects except the default one.
 const FOLDER: &str = "projects";
 
 impl Default for Project {
@@ -38,20 +38,19 @@ impl Default for Project {
 }
 
 impl Project {
-    /// Whose project it is.
+    /// The organization that owns the project.
     #[must_use]
     pub fn organization(&self) -> &str {
         &self.organization
     }
 
-    /// The directory with the data of all projects but the default one: a folder for each organization, in it one for each
-    /// project.
+    /// The directory of all projects except the default one; it contains `ORG/PROJECT` folders.
     #[must_use]
     pub fn folder(data_dir: &Path) -> PathBuf {
         data_dir.join(FOLDER)
     }
 
-    /// Where its data is: `default/default` has the data directory itself, any other `projects/ORG/PROJECT` below it.
+    /// The project's data directory: `data_dir` itself for `default/default`, else `projects/ORG/PROJECT` below it.
     #[must_use]
     pub fn directory(&self, data_dir: &Path) -> PathBuf {
         if *self == Self::default() {
@@ -77,7 +76,7 @@ impl FromStr for Project {
     }
 }
 
-/// Small letters only: some file systems take `A` and `a` for the same.
+/// Lower case only, because some file systems treat `A` and `a` as equal.
 fn usable(name: &str) -> bool {
     let plain = |letter: &char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let mut letters = name.chars();

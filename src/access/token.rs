@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// How every token begins, so that scanners for leaked secrets know it.
+/// Prefix of every token, by which scanners for leaked secrets recognize it.
 const PREFIX: &str = "spanbridge_";
 const ALGORITHM: &str = "sha256:";
 
@@ -15,7 +15,7 @@ const ALGORITHM: &str = "sha256:";
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TokenHash([u8; 32]);
 
-/// A text that is not a hash. It may be a token in the wrong place, so it is not shown.
+/// Text that is not a hash. It may be a misplaced token, so it is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is `sha256:` followed by 64 hexadecimal digits; `spanbridge token new` makes a token and its hash")]
 pub struct HashError;
@@ -57,7 +57,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A token itself, known only when it is made and to its holder.
+/// A token in plain text, known only at creation and to its holder.
 pub struct Secret(String);
 
 impl Secret {
@@ -65,20 +65,20 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// The system has no random numbers.
+    /// The system cannot provide random numbers.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;
         Ok(Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))))
     }
 
-    /// The token as it is sent.
+    /// The token as sent in requests.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
+    /// The hash to store.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
         TokenHash::of(self.0.as_bytes())

@@ -1,6 +1,6 @@
-//! OpenReward's blocks, in its own words.
+//! OpenReward's blocks, in its own terms.
 //!
-//! A field that is absent and a field that is null are distinguished, so that a document that is read is written as it was.
+//! Absent and null fields are distinguished, so that a document is written exactly as it was read.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::document::json::{Json, Object, Text};
 pub struct Document<'a> {
     /// The blocks.
     pub blocks: Vec<Block<'a>>,
-    /// Whether they are in an object instead of a bare array.
+    /// Whether they are wrapped in an object instead of a bare array.
     pub wrapped: bool,
 }
 
@@ -30,9 +30,9 @@ pub struct Block<'a> {
     pub block_type: Text<'a>,
     /// `MESSAGE`, `TOOL_CALL`, `TOOL_RESULT` or `THINK`: the meaning.
     pub sub_type: Text<'a>,
-    /// The client's data; its shape goes by `sub_type`.
+    /// The client's data; its shape depends on `sub_type`.
     pub payload: Json<'a>,
-    /// The block above; `Some(None)` is a written null.
+    /// The parent block; `Some(None)` is an explicit null.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub parent_block_id: Option<Option<Text<'a>>>,
     /// Annotations.
@@ -47,10 +47,10 @@ pub struct Block<'a> {
     /// When it was inserted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub created_at: Option<Json<'a>>,
-    /// When it was last touched.
+    /// When it was last updated.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub updated_at: Option<Json<'a>>,
-    /// Columns that the page does not know.
+    /// Columns missing from the page.
     #[serde(flatten)]
     pub other: Object<'a>,
 }
@@ -58,13 +58,13 @@ pub struct Block<'a> {
 /// The meaning of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubType {
-    /// Words of a system, a user or an assistant.
+    /// A message of the system, a user or an assistant.
     Message,
     /// A tool call.
     ToolCall,
-    /// What a tool gave back.
+    /// The result of a tool.
     ToolResult,
-    /// What a model thought.
+    /// A model's reasoning.
     Think,
 }
 
@@ -80,7 +80,7 @@ impl SubType {
         }
     }
 
-    /// The `block_type` that goes with it.
+    /// The `block_type` for it.
     #[must_use]
     pub fn block_type(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl SubType {
             .find(|sub_type| sub_type.name() == name)
     }
 
-    /// The sub type of the block that it hangs under; `None`: it has no parent.
+    /// The sub type of its parent; `None` if it has no parent.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         match self {
@@ -110,7 +110,7 @@ impl SubType {
 }
 
 impl<'a> Block<'a> {
-    /// A block of this meaning, without parent, times or annotations.
+    /// A block of this sub type, without parent, times or annotations.
     #[must_use]
     pub fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
         Self {
@@ -123,13 +123,13 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The meaning, if the page knows the word.
+    /// The sub type, if the page knows it.
     #[must_use]
     pub fn meaning(&self) -> Option<SubType> {
         SubType::from_name(&self.sub_type)
     }
 
-    /// The id of the block above.
+    /// The id of the parent block.
     #[must_use]
     pub fn parent(&self) -> Option<&str> {
         self.parent_block_id.as_ref()?.as_deref()
@@ -165,7 +165,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Changes the object in a place; what is no object makes way for one.
+/// Changes the object in a field, replacing any other value by an object first.
 fn change<'a>(place: &mut Option<Json<'a>>, change: impl FnOnce(&mut Object<'a>)) {
     let mut object = match place.take() {
         Some(Json::Object(object)) => object,

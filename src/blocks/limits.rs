@@ -3,7 +3,7 @@
 use crate::document::choice::Options;
 use crate::document::json::Json;
 
-/// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.
+/// The maximum sizes of a block's values, in bytes, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// `content` of a MESSAGE (`LIMIT_MSG_BYTES`).
@@ -28,7 +28,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// No limit at all.
+    /// No limits.
     pub const NONE: Self = Self {
         message: usize::MAX,
         think: usize::MAX,
@@ -36,9 +36,9 @@ impl Limits {
         result: usize::MAX,
     };
 
-    /// The limits that the caller asks for: `openreward.limit_msg_bytes`, `.limit_think_bytes`,
-    /// `.limit_tool_args_bytes`, `.limit_tool_result_bytes`. The same names in capitals, `LIMIT_MSG_BYTES` and so on, are read from the environment by
-    /// command line and server.
+    /// The limits set by the caller: `openreward.limit_msg_bytes`, `.limit_think_bytes`, `.limit_tool_args_bytes`,
+    /// `.limit_tool_result_bytes`. Command line and server also read them from environment variables, `LIMIT_MSG_BYTES` and so
+    /// on.
     #[must_use]
     pub fn from_options(options: &Options) -> Self {
         let number = |name: &str, default: usize| {
@@ -63,32 +63,32 @@ impl Limits {
     }
 }
 
-/// How many bytes a value counts: a text its UTF-8 bytes, anything else its compact JSON.
+/// The size of a value in bytes: of a text in UTF-8, of anything else as compact JSON.
 #[must_use]
 pub fn size(value: &Json<'_>) -> usize {
     match value {
         Json::Text(text) => text.len(),
         other => {
             let mut bytes = Count(0);
-            // Counting cannot fail, and a value has no keys but texts.
+            // Counting cannot fail, and a value's keys are texts.
             let _ = serde_json::to_writer(&mut bytes, other);
             bytes.0
         }
     }
 }
 
-/// How many bytes a value counts, if those are more than the limit.
+/// The size of a value, if above the limit.
 pub(crate) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
-    // Counting means writing: nearly every value is far from its limit.
+    // Counting means serializing, and nearly every value is far below its limit.
     if at_most(value) <= limit {
         return None;
     }
     Some(size(value)).filter(|bytes| *bytes > limit)
 }
 
-/// What [`size`] gives is no more.
+/// An upper bound of [`size`].
 fn at_most(value: &Json<'_>) -> usize {
-    // In quotes, with a comma or a colon; a control character takes six bytes.
+    // With quotes and a comma or colon; a control character takes six bytes.
     let quoted = |text: &str| text.len().saturating_mul(6).saturating_add(3);
     match value {
         Json::Text(text) => quoted(text),
@@ -103,7 +103,7 @@ fn at_most(value: &Json<'_>) -> usize {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Count(usize);
 
 impl std::io::Write for Count {
@@ -117,7 +117,7 @@ impl std::io::Write for Count {
     }
 }
 
-/// The text in pieces of at most `limit` bytes, cut between characters. A limit below one character's bytes gives
+/// The text in pieces of at most `limit` bytes, cut between characters. A limit below the size of one character yields
 /// pieces of one character.
 #[must_use]
 pub fn pieces(text: &str, limit: usize) -> Vec<&str> {

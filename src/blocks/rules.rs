@@ -1,7 +1,7 @@
-//! The page's block rules, as pure checks: what is required of a new block, given the existing blocks.
+//! The page's block rules, as pure checks of a new block, given the existing blocks.
 //!
-//! Rule numbers are those of the page's list. R5 (blocks never change) and R25 (no truncation) have no check: there is no
-//! way to change or to cut a block. R28 to R30 are [`stitch`](super::stitch)'s.
+//! Rule numbers are those of the page's list. R5 (blocks never change) and R25 (no truncation) need no check, because blocks
+//! cannot be changed or cut. R28 to R30 are implemented by [`stitch`](super::stitch).
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::document::SubType;
 use super::limits::{Limits, size};
 use crate::hash::{HashMap, HashSet};
 
-/// The blocks that are there already.
+/// The existing blocks.
 pub trait Known {
     /// The block with this id, in any trace.
     fn block(&self, id: &str) -> Option<KnownBlock>;
@@ -20,10 +20,10 @@ pub trait Known {
     fn has_result(&self, trace: &str, call_id: &str, seq: u64) -> bool;
 }
 
-/// What the rules must know of a block.
+/// The facts about a block that the rules need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownBlock {
-    /// Its meaning.
+    /// Its sub type.
     pub sub_type: SubType,
     /// Its trace.
     pub trace_id: String,
@@ -31,12 +31,12 @@ pub struct KnownBlock {
     pub call_id: Option<String>,
 }
 
-/// A block that satisfies the rules: what later checks must know of it.
+/// A block that satisfies the rules, as far as later checks need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// Its id, if the client gives one.
+    /// Its id, if the client sends one.
     pub id: Option<String>,
-    /// What later checks must know of it.
+    /// The facts that later checks need.
     pub known: KnownBlock,
     /// A result's sequence number.
     pub seq: Option<u64>,
@@ -60,7 +60,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The word in an answer.
+    /// The code in a response.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Code {
         }
     }
 
-    /// The HTTP status that goes with it.
+    /// The HTTP status for it.
     #[must_use]
     pub fn http_status(self) -> u16 {
         match self {
@@ -88,9 +88,9 @@ impl Code {
 pub struct Refusal {
     /// The code.
     pub code: Code,
-    /// In words.
+    /// The message.
     pub message: String,
-    /// Where and how much.
+    /// The field and the values involved.
     pub details: Map<String, Value>,
 }
 
@@ -110,7 +110,7 @@ impl Refusal {
         Self::new(Code::Validation, message, json!({ "field": field }))
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     #[must_use]
     pub fn body(&self) -> Value {
         json!({"error": {
@@ -243,7 +243,7 @@ pub fn check(block: &Value, trace_id: &str, known: &dyn Known, limits: &Limits) 
     })
 }
 
-/// R6 to R11 and R27: an absent, forbidden, unknown or foreign parent is invalid; one of the wrong sub type a conflict.
+/// R6 to R11 and R27: an absent, forbidden, unknown or foreign parent is invalid; one of the wrong sub type is a conflict.
 fn parent(fields: &Map<String, Value>, sub_type: SubType, trace_id: &str, known: &dyn Known) -> Result<Option<KnownBlock>, Refusal> {
     let given = match fields.get("parent_block_id") {
         None | Some(Value::Null) => None,
@@ -320,7 +320,7 @@ fn sequence(payload: &Map<String, Value>) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// `2MB`, `64KB`, or the bytes.
+/// `2MB`, `64KB`, or the number of bytes.
 fn human(bytes: usize) -> String {
     const KIB: usize = 1024;
     if bytes >= KIB * KIB && bytes.is_multiple_of(KIB * KIB) {
@@ -341,7 +341,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Remembers an accepted block.
+    /// Adds an accepted block.
     pub fn insert(&mut self, accepted: Accepted) {
         let Accepted { id, known, seq } = accepted;
         if let Some(call_id) = &known.call_id {

@@ -1,7 +1,7 @@
-//! Blocks stitched into conversations: the answer of `blocks.stitched`.
+//! Stitches blocks into conversations, for the response of `blocks.stitched`.
 //!
-//! Messages are at the top, thoughts and tool calls under them, results under the calls. Siblings go by
-//! `payload.seq` (without one last), then `created_at`, then `id`.
+//! Messages are at the top, thoughts and tool calls under them, results under the calls. Siblings are ordered by
+//! `payload.seq` (those without one last), then `created_at`, then `id`.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct Stitched<'a> {
     /// The messages in order.
     pub messages: Vec<StitchedMessage<'a>>,
-    /// Blocks whose parent is not there; empty if the rules hold.
+    /// Blocks whose parent is missing; empty if the rules hold.
     pub orphans: Orphans<'a>,
 }
 
-/// A message and what hangs under it.
+/// A message and the blocks under it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StitchedMessage<'a> {
     /// The message.
@@ -40,12 +40,12 @@ pub struct StitchedCall<'a> {
     pub tool_results: Vec<Block<'a>>,
 }
 
-/// Blocks without a place in the tree.
+/// Blocks outside the tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Orphans<'a> {
-    /// Calls whose message is not there.
+    /// Calls whose message is missing.
     pub tool_calls: Vec<Block<'a>>,
-    /// Results whose call is not there.
+    /// Results whose call is missing.
     pub tool_results: Vec<Block<'a>>,
 }
 
@@ -53,7 +53,7 @@ pub struct Orphans<'a> {
 #[must_use]
 pub fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
     let mut sorted: Vec<&Block<'a>> = blocks.iter().collect();
-    // Stable: of two equal keys the one inserted first stays first.
+    // Stable: of two equal keys, the one inserted first stays first.
     sorted.sort_by_cached_key(|block| key(block));
     let mut under: HashMap<&str, Vec<&Block<'a>>> = HashMap::new();
     let mut messages = Vec::new();
@@ -133,7 +133,7 @@ fn key(block: &Block<'_>) -> (bool, u64, String, String) {
     )
 }
 
-/// A UTC time whose text order is its order in time: `...00Z`, `...00.000Z` and `...00.000001Z` have different widths.
+/// A UTC time as text that sorts by time, since `...00Z`, `...00.000Z` and `...00.000001Z` have different widths.
 fn comparable(time: &str) -> String {
     let bare = time.strip_suffix('Z').or_else(|| time.strip_suffix("+00:00")).unwrap_or(time);
     let (seconds, fraction) = bare.split_once('.').unwrap_or((bare, ""));

@@ -1,6 +1,6 @@
 //! Addresses to connect to.
 
-/// An address as this machine reaches it: `0.0.0.0` and `[::]` mean all of its addresses, and none connects to them.
+/// An address for connecting from this machine: `0.0.0.0` and `[::]` mean all of its addresses and cannot be connected to.
 pub(super) fn reached_here(address: &str) -> String {
     for (all, own) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
         if let Some(port) = address.strip_prefix(all) {

@@ -8,19 +8,19 @@ use clap::Args;
 use super::time;
 use crate::span::UnixNanos;
 
-/// When the runs of rows began.
+/// Start of the runs in rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Begin {
-    /// Unknown: their times stay near 1970.
+    /// Unknown: the times stay near 1970.
     Unknown,
-    /// When the file was written. Unknown for standard input.
+    /// The file's modification time. Unknown for standard input.
     Written,
-    /// Then.
+    /// This time.
     At(UnixNanos),
 }
 
 impl Begin {
-    /// When the runs of this file began.
+    /// The start of the runs in this file.
     pub(super) fn of_file(self, path: &Path) -> Option<UnixNanos> {
         let time = match self {
             Self::Unknown => return None,

@@ -117,7 +117,7 @@ impl Check {
     }
 }
 
-/// Why a file cannot be checked. Where its format is not known: what it is.
+/// Why a file cannot be checked; if its format is unknown, also what the file is.
 fn problem(format: Option<&AnyFormat>, (path, file): (&Path, &str), text: &str, source: DisassembleError) -> Problem {
     let file = file.to_owned();
     let is_unknown = format.is_none() && matches!(source, DisassembleError::Unrecognised { .. });

@@ -96,7 +96,7 @@ impl Compare {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The runs of a file.
+    /// The runs in a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
         let (read, clean) = FileRuns::read(&[path.to_owned()], &self.from, &self.form, None)?;
         if !clean {
@@ -143,14 +143,14 @@ impl Compare {
     }
 }
 
-/// Wider than this, words are cut where a line has no end.
+/// In wider lines, texts are shortened if the line has no limit.
 const WIDE: usize = 100;
-/// So many columns of equal words are shown before and after those that differ.
+/// Columns of equal text shown before and after a difference.
 const AROUND: usize = 24;
-/// More steps in a row that are the same are counted instead.
+/// Longer sequences of equal steps are only counted.
 const SAME: usize = 3;
 
-/// Two runs, step by step. `full`: also what is the same.
+/// Two runs, step by step. `full`: also what is equal.
 pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
     let mut lines = head(&compared.left, &compared.right);
     for (what, words, same) in [
@@ -196,7 +196,7 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
     lines
 }
 
-/// What model calls were given, each change once. `what`: has it.
+/// Changes in the input of model calls, each once. `what`: who has them.
 fn prompt_lines<'c>(changes: &'c [PromptChange], what: &'c str, full: bool) -> impl Iterator<Item = String> + 'c {
     changes.iter().map(move |change| {
         let many = many(usize::try_from(change.calls).unwrap_or(usize::MAX), what);
@@ -253,7 +253,7 @@ fn tokens(step: &StepSide) -> Option<String> {
     }
 }
 
-/// Words of two texts on one line, as `git diff --word-diff` writes them.
+/// The differences of two texts on one line, in the form of `git diff --word-diff`.
 fn words_line(words: &[Piece], full: bool) -> String {
     let last = words.len().saturating_sub(1);
     let mut line = String::new();
@@ -277,7 +277,7 @@ fn cut(text: &str, full: bool) -> String {
     }
 }
 
-/// The ends of a text that both have; what is far from a difference is left out.
+/// Common prefix and suffix; text far from a difference is left out.
 fn around(text: &str, is_first: bool, is_last: bool) -> String {
     let text = out::harmless(text);
     let letters: Vec<char> = text.chars().collect();
@@ -290,7 +290,7 @@ fn around(text: &str, is_first: bool, is_last: bool) -> String {
     format!("{begin}…{end}")
 }
 
-/// The numbers of two runs or sets, one below the other.
+/// The figures of two runs or sets, one below the other.
 fn head(left: &Whole, right: &Whole) -> Vec<String> {
     let mut table = Table::new(&["", "A", "B", ""]);
     let mut row = |name: &str, left: &str, right: &str, change: &str| {

@@ -1,4 +1,4 @@
-//! Shell completion: the script that `spanbridge completions` prints calls the program, which offers existing traces and
+//! Shell completion: the script printed by `spanbridge completions` calls the program, which offers existing traces and
 //! sessions.
 
 use std::env;
@@ -17,11 +17,11 @@ use super::time::second;
 use crate::span::UnixNanos;
 use crate::store::Filter;
 
-/// With this variable the program completes a line instead of running it.
+/// If this variable is set, the program completes a line instead of running it.
 const VARIABLE: &str = "_SPANBRIDGE_COMPLETE";
-/// A shell waits no longer than this for traces and sessions.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// How many are offered.
+/// How long a shell waits for traces and sessions.
+const COMPLETION_TIMEOUT: Duration = Duration::from_millis(700);
+/// Maximum number offered.
 const OFFERED: usize = 100;
 
 /// Completes the line and exits, if a shell asks for it. `program` is the whole command line.
@@ -29,7 +29,7 @@ pub(super) fn complete(program: fn() -> Command) {
     CompleteEnv::with_factory(program).var(VARIABLE).complete();
 }
 
-/// The script that makes a shell ask.
+/// The script that sets up completion in a shell.
 pub(super) fn script(shell: &str) -> Result<Vec<u8>, Failure> {
     let shells = Shells::builtins();
     let completer = shells.completer(shell);
@@ -39,7 +39,7 @@ pub(super) fn script(shell: &str) -> Result<Vec<u8>, Failure> {
         .write_registration(VARIABLE, name, name, name, &mut script)
         .map_err(|source| Failure::Output { source })?;
     if shell == "zsh" {
-        // zsh loads a file of its `fpath` at the first completion; that one is to be completed too.
+        // zsh loads a file in its `fpath` at the first completion, which must be completed, too.
         script.extend_from_slice(b"[[ $funcstack[1] = _spanbridge ]] && _clap_dynamic_completer_spanbridge \"$@\"\n");
     }
     Ok(script)
@@ -57,7 +57,7 @@ pub(super) fn sessions() -> ArgValueCandidates {
 
 type Find = fn(&Source) -> Result<Vec<CompletionCandidate>, Failure>;
 
-/// What is found in time; nothing if there is no store, or any other failure: a message would garble the line.
+/// Candidates found in time; none without a store or after any failure, since a message would garble the line.
 fn in_time(find: Find) -> Vec<CompletionCandidate> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -65,7 +65,7 @@ fn in_time(find: Find) -> Vec<CompletionCandidate> {
         let found = source.and_then(|source| find(&source).ok()).unwrap_or_default();
         let _ = sender.send(found);
     });
-    let found = receiver.recv_timeout(PATIENCE).unwrap_or_default();
+    let found = receiver.recv_timeout(COMPLETION_TIMEOUT).unwrap_or_default();
     let ordered = found.into_iter().enumerate();
     ordered.map(|(place, candidate)| candidate.display_order(Some(place))).collect()
 }
@@ -77,7 +77,7 @@ struct Line {
     from: Where,
 }
 
-/// Where the line that is completed reads from. The line itself does not parse yet.
+/// Where the command line being completed reads from. The line may not parse yet.
 fn source_of_line() -> Option<Where> {
     let command = Line::command();
     let is_flag = |word: &str| command.get_arguments().filter_map(|flag| flag.get_long()).any(|name| name == word);
@@ -120,7 +120,7 @@ fn latest_sessions(source: &Source) -> Result<Vec<CompletionCandidate>, Failure>
         let help = format!("{} trace{plural}, {started}", session.traces);
         CompletionCandidate::new(&session.session).help(Some(help.into()))
     });
-    // A control character would reach the terminal.
+    // Control characters would reach the terminal.
     Ok(offered
         .filter(|candidate| candidate.get_value().to_str().is_some_and(|id| !id.contains(char::is_control)))
         .collect())

@@ -68,7 +68,7 @@ impl Convert {
             }
         };
         let mut batch = self.files.read_rows(Begin::Unknown, true, &mut rows);
-        // A session that has begun may have no turn yet.
+        // A session that has just begun may have no turn yet.
         let has_sessions = batch.has_sessions();
         let mut sessions = batch.sessions();
         let Batch {
@@ -104,7 +104,7 @@ impl Convert {
         for (place, trace) in in_order.into_iter().enumerate() {
             places.entry(trace).or_insert(place);
         }
-        // Documents without times stay in their order.
+        // Documents without times keep their order.
         if writer.needs_order() || !places.is_empty() {
             runs.sort_by_key(|run| (run.started_at, places.get(&run.trace_id).copied(), run.trace_id));
         }
@@ -120,7 +120,7 @@ impl Convert {
     }
 }
 
-/// Runs of one session together, in order; a run without a session is alone.
+/// Groups runs by session, in order; a run without a session is a group of its own.
 fn by_session(runs: Vec<Run>) -> Vec<Vec<Run>> {
     let mut sessions: Keyed<String, Vec<Run>> = Keyed::default();
     for run in runs {
@@ -130,7 +130,7 @@ fn by_session(runs: Vec<Run>) -> Vec<Vec<Run>> {
     sessions.into_list().into_iter().map(|(_, runs)| runs).collect()
 }
 
-/// Writes what is made of a row.
+/// Writes the documents of a row.
 fn row(writer: &mut DocumentWriter, vocabulary: &Vocabulary, file: &Path, read: Disassembled) -> Result<(), Failure> {
     for note in &read.notes {
         let file = file.display().to_string();

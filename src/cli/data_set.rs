@@ -33,7 +33,7 @@ with a pattern (* any text, ? any letter, case does not matter). A comparison wi
 
 const HEADING: &str = "Data sets";
 
-/// The format whose rows are for the Hub.
+/// The format whose rows are written for the Hub.
 const ROWS: &str = "messages";
 
 /// What makes a data set of documents.
@@ -79,7 +79,7 @@ enum By {
 }
 
 impl Flags {
-    /// Whether runs are taken one by one, which a session's document does not allow.
+    /// Whether runs are handled one by one, which a session's document does not allow.
     pub(super) fn are_for_single_runs(&self) -> bool {
         self.filter.is_some() || self.split.is_some() || self.dedup || self.jsonl || self.parquet || self.hub.is_some()
     }
@@ -160,7 +160,7 @@ impl Flags {
         Ok(Hub::new(scan, self.allow_secret.iter().cloned().collect()))
     }
 
-    /// Options of the format that rows for the Hub have unless others are given: all rows have the same columns.
+    /// Default format options for rows for the Hub: all rows have the same columns.
     pub(super) fn options(&self) -> Options {
         let same = [
             ("messages.flavour", "openai"),
@@ -175,7 +175,7 @@ impl Flags {
     }
 }
 
-/// The expression that a flag or an argument of this name gives.
+/// Parses the expression of a flag or argument with this name.
 pub(super) fn expression(of: &str, text: &str) -> Result<Expression, Failure> {
     Expression::parse(text, &moment).map_err(|error| Failure::usage(format!("{of}: {error}")))
 }
@@ -198,22 +198,22 @@ impl DataSet {
         self.layout != Layout::Documents
     }
 
-    /// Whether equal runs are taken once, so that the first by time has to come first.
+    /// Whether equal runs are dropped, so that runs must arrive by time.
     pub(super) fn needs_order(&self) -> bool {
         self.selection.drops_duplicates()
     }
 
-    /// Says which traces are read.
+    /// Sets which traces are read.
     pub(super) fn set_source(&mut self, source: Source) {
         self.manifest.set_source(source);
     }
 
-    /// A session's documents represent several runs: there is no manifest of them.
+    /// The documents of a session represent several runs, so there is no manifest.
     pub(super) fn is_of_session(&mut self) {
         self.output = None;
     }
 
-    /// Spans and log records without what must not get out.
+    /// Redacts spans and log records.
     pub(super) fn redacted(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Failure> {
         redaction::redacted(self.rules.as_ref(), spans, logs)
     }
@@ -234,12 +234,12 @@ impl DataSet {
         self.output.as_ref().map_or_else(String::new, |output| output.name(side).to_owned())
     }
 
-    /// Where documents of a side are.
+    /// The folder for documents of a side.
     pub(super) fn folder(&self, side: usize) -> Option<PathBuf> {
         Some(self.output.as_ref()?.folder(side).to_owned())
     }
 
-    /// Writes a document as a row. `run`: what it represents.
+    /// Writes a document as a row. `run`: the run it represents.
     pub(super) fn row(&mut self, side: usize, run: &str, text: &str) -> Result<(), Failure> {
         if let Some(hub) = &mut self.hub {
             hub.row(run, text);
@@ -250,7 +250,7 @@ impl DataSet {
         }
     }
 
-    /// Ends the files, and reports what was left out.
+    /// Finishes the files, and reports what was left out.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let (read, selected, skipped) = self.manifest.counts();
         let skipped: Vec<String> = skipped.map(|(why, count)| format!("{count} {}", why.words())).collect();
@@ -259,7 +259,7 @@ impl DataSet {
         } else {
             format!("; left out: {}", skipped.join(", "))
         };
-        // No run: that was reported already.
+        // That there are no runs was reported already.
         if read > 0 {
             let runs = out::many(read, "run");
             out::note(&format!("selected {selected} of {runs}{left_out}"));

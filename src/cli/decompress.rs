@@ -1,4 +1,4 @@
-//! The bytes of a file after decompression, within a limit.
+//! Reads a file and decompresses it, within a limit.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,7 +10,7 @@ use super::table;
 use crate::formats::{self, UnpackError};
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 
-/// A file's name for people, and its bytes after decompression; `-` is standard input.
+/// A file's display name, and its decompressed bytes; `-` is standard input.
 pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, Problem>) {
     let (file, bytes) = if path.as_os_str() == "-" {
         ("standard input".to_owned(), read_bounded(io::stdin().lock(), 0, limit))
@@ -61,12 +61,12 @@ pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Resul
     }
 }
 
-/// The memory that reading one file may take, by default: 1 GiB, or 8 times its bytes if that is more.
+/// Default memory limit for reading one file: 1 GiB, or 8 times its size if that is more.
 pub(super) fn memory_for(bytes: usize, reported: Option<usize>) -> usize {
     reported.unwrap_or_else(|| bytes.saturating_mul(8).max(1 << 30))
 }
 
-/// Refuses a text of which reading would take more memory than it may.
+/// Fails if reading a text would take too much memory.
 pub(super) fn affordable(file: &str, text: &[u8], needed: usize, most: Option<usize>) -> Result<(), Problem> {
     let limit = memory_for(text.len(), most);
     if needed <= limit {
@@ -87,7 +87,7 @@ fn too_large(file: &str, limit: usize) -> Problem {
     }
 }
 
-/// As many bytes as there are, and one more than the limit where there are more. `expected`: about so many.
+/// Reads all bytes, or one more than the limit. `expected`: the estimated size.
 pub(super) fn read_bounded(from: impl Read, expected: u64, limit: usize) -> io::Result<Vec<u8>> {
     let most = (limit as u64).saturating_add(1);
     let mut bytes = Vec::with_capacity(usize::try_from(expected.min(most)).unwrap_or(0));
@@ -95,11 +95,11 @@ pub(super) fn read_bounded(from: impl Read, expected: u64, limit: usize) -> io::
     Ok(bytes)
 }
 
-/// Whether more comes out than is allowed, found out without keeping any of it: it may be a bomb.
+/// Whether the decompressed size exceeds the limit, without keeping the output: it may be a bomb.
 fn is_longer(bytes: &[u8], encoding: Encoding, limit: usize) -> bool {
     let count = |reader: &mut dyn Read| {
         let most = (limit as u64).saturating_add(1);
-        // A broken stream is reported when it is read.
+        // A corrupt stream is reported when it is read.
         io::copy(&mut reader.take(most), &mut io::sink()).is_ok_and(|counted| counted == most)
     };
     match encoding {

@@ -96,8 +96,8 @@ impl Delete {
         Ok(exit_status(all_are_there))
     }
 
-    /// The traces and sessions to delete, without repetitions, and whether each user and each expression matches a trace. Looking them up,
-    /// and completing shortened ids, requires the right to read.
+    /// The traces and sessions to delete, without repetitions, and whether each user and each expression matches a trace.
+    /// Looking them up, and completing shortened ids, requires the right to read.
     fn wanted(&self) -> Result<(Vec<Unwanted>, bool), Failure> {
         let expressions = self.filters.iter().map(|text| expression("--where", text));
         let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
@@ -135,7 +135,7 @@ impl Delete {
     }
 }
 
-/// Whether the run, or an operation of it, was for this user.
+/// Whether the run or one of its operations was for this user.
 fn concerns(run: &Run, user: &str) -> bool {
     let of_steps = run.steps.iter().map(|step| step.operation.user_id.as_deref());
     std::iter::once(run.user_id.as_deref())

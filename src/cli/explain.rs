@@ -1,6 +1,6 @@
-//! What errors of libraries mean, and what to do about them.
+//! Explains errors of libraries, and what to do about them.
 
-/// What the errors of the TLS library mean for a client. The first match is used.
+/// Meanings of TLS errors for a client. The first match is used.
 const MEANINGS: &[(&str, &str)] = &[
     (
         "CaUsedAsEndEntity",
@@ -40,12 +40,12 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What an error of a library means; `None` if its words are clear enough.
+/// The meaning of a library's error; `None` if its text is clear enough.
 pub(super) fn meaning(words: &str) -> Option<&'static str> {
     if words.contains("Connection refused") {
         return Some("nothing listens there: start the server, or correct the URL");
     }
-    // Only in errors about certificates or TLS: other things expire too.
+    // Only in errors about certificates or TLS: other things expire, too.
     let is_tls = ["certificate", "corrupt message", "rustls", "tls"]
         .iter()
         .any(|word| words.contains(word));
@@ -53,7 +53,7 @@ pub(super) fn meaning(words: &str) -> Option<&'static str> {
     meaning.filter(|_| is_tls).map(|(_, meaning)| *meaning)
 }
 
-/// What the answers of a destination that refuses everything mean for whoever sends, by how they begin.
+/// Meanings of answers with which a destination refuses everything, by their beginnings.
 const REFUSALS: &[(&str, &str)] = &[
     ("401", NO_CREDENTIALS),
     ("UNAUTHENTICATED", NO_CREDENTIALS),
@@ -68,7 +68,7 @@ const NO_CREDENTIALS: &str = "the destination requires credentials; pass them wi
 const NO_RIGHT: &str = "the destination does not let these credentials write; pass others with --header";
 const NO_RECEIVER: &str = "there is no OTLP receiver at this address; correct the URL in --to, or set --protocol";
 
-/// The same for what a destination answered.
+/// The same for a destination's answer.
 pub(super) fn refusal_explained(words: String) -> String {
     match REFUSALS.iter().find(|(answer, _)| words.starts_with(answer)) {
         Some((_, meaning)) => format!("{meaning} ({words})"),
@@ -76,7 +76,7 @@ pub(super) fn refusal_explained(words: String) -> String {
     }
 }
 
-/// The words with their meaning in front.
+/// The text, preceded by its meaning.
 pub(super) fn explained(words: String) -> String {
     match meaning(&words) {
         Some(meaning) if !words.contains(meaning) => format!("{meaning} ({words})"),

@@ -33,7 +33,7 @@ trace. All other documents are written. A loss counts until you run: spanbridge 
 
 With --output and a flag of \"Data sets\", manifest.json in the directory counts what was selected, left out and lost.";
 
-/// The examples, and what expressions are made of.
+/// The examples, and the language of expressions.
 fn help() -> String {
     format!("{EXAMPLES}\n\n{EXPRESSIONS}")
 }
@@ -130,7 +130,7 @@ impl Export {
     }
 }
 
-/// Traces that could not be read, or not all of them.
+/// Traces that could not be read, or only in part.
 #[derive(Debug, Default)]
 struct Missing {
     asked: BTreeSet<TraceId>,
@@ -138,7 +138,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// The documents of a trace. Failures are reported and counted, and do not keep the others from being exported.
+    /// Reads a trace. Failures are reported and counted, but do not keep others from being exported.
     fn read(&mut self, source: &Source, id: TraceId, writer: &mut DocumentWriter) -> Result<Stored, Failure> {
         self.asked.insert(id);
         let (mut stored, whys) = match source.trace(id) {
@@ -169,7 +169,7 @@ impl Missing {
         Ok(stored)
     }
 
-    /// The runs of a session before this one.
+    /// Earlier runs of the same session.
     fn earlier(&mut self, source: &Source, run: &Run, session: &str, writer: &mut DocumentWriter) -> Result<Vec<Run>, Failure> {
         let filter = Filter {
             session: Some(session.to_owned()),

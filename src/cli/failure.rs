@@ -15,7 +15,7 @@ use crate::store;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum Failure {
-    /// The command line is wrong.
+    /// The command line is invalid.
     #[error("{message}")]
     Usage {
         /// What is wrong and what to do.
@@ -24,15 +24,15 @@ pub(super) enum Failure {
     /// A file or directory could not be written.
     #[error("cannot write {path}", path = path.display())]
     Write {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// A file that the call names could not be read.
+    /// A file named on the command line could not be read.
     #[error("cannot read {path}", path = path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -40,25 +40,25 @@ pub(super) enum Failure {
     /// The files of a data set cannot be written.
     #[error(transparent)]
     DataSet(#[from] OutputError),
-    /// Spans cannot be redacted, so no documents are made of them.
+    /// Spans cannot be redacted, so they get no documents.
     #[error("cannot redact the spans")]
     Redact {
         /// Why.
         source: Unredacted,
     },
-    /// Rows that are to be published contain secrets.
+    /// Rows for publication contain secrets.
     #[error(
         "the rows contain secrets, so they were removed again:\n  {list}\nMask them with --redact secrets, or let a form pass with \
          --allow-secret NAME"
     )]
     Secrets {
-        /// The forms, a line each.
+        /// The kinds of secrets, one per line.
         list: String,
     },
-    /// What the call names is not there.
+    /// Something named on the command line does not exist.
     #[error("{message}")]
     Missing {
-        /// What.
+        /// What does not exist.
         message: String,
     },
     /// The store cannot be used.
@@ -67,27 +67,27 @@ pub(super) enum Failure {
     /// A session file cannot be read.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The files of a destination cannot be used.
+    /// The files of a destination are unusable.
     #[error(transparent)]
     Forward(#[from] ForwardError),
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Another spanbridge has a port that this one needs.
+    /// Another spanbridge uses a port that this one needs.
     #[error(
         "another spanbridge listens on {address}; use that one (spanbridge ls), stop it, or give this one ports of its own: \
          {flag} HOST:PORT"
     )]
     Held {
-        /// Where.
+        /// The address.
         address: String,
-        /// The flag for the place.
+        /// The flag that sets the address.
         flag: &'static str,
     },
-    /// A running server gave no answer, or an unusable one.
+    /// A running server did not answer, or not usably.
     #[error("{url}: {message}")]
     Server {
-        /// Which.
+        /// The server.
         url: String,
         /// What happened.
         message: String,
@@ -95,7 +95,7 @@ pub(super) enum Failure {
     /// A running server cannot answer this request completely; other requests may succeed.
     #[error("{url}: {message}")]
     Answer {
-        /// Which.
+        /// The server.
         url: String,
         /// Its message, or what is wrong with it.
         message: String,
@@ -106,15 +106,15 @@ pub(super) enum Failure {
         /// Why.
         source: io::Error,
     },
-    /// A run takes more memory than the server may read with.
+    /// A run takes more memory than the server has for reading.
     #[error("this takes about {bytes} bytes of memory, more than the {limit} that reading may take; raise serve --max-read-bytes")]
     TooLarge {
-        /// About how many bytes it takes.
+        /// Estimated bytes needed.
         bytes: usize,
-        /// How many there are.
+        /// Bytes available.
         limit: usize,
     },
-    /// The server reads for others.
+    /// The server is busy with other requests.
     #[error("the server is busy with other requests; try again")]
     Busy,
     /// Standard output could not be written.
@@ -134,7 +134,7 @@ impl Failure {
         Self::Missing { message: message.into() }
     }
 
-    /// The reader of our output went away, as `head` does: not worth a word.
+    /// The reader of our output has gone, like `head`: not worth a message.
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output { source } if source.kind() == io::ErrorKind::BrokenPipe)
     }

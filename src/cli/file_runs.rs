@@ -1,4 +1,4 @@
-//! The runs that files have, for the commands that need no store.
+//! The runs in files, for commands that need no store.
 
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,21 @@ use crate::run::Run;
 use crate::sessions::{join, logs};
 use crate::span::{LogRecord, Span, TraceId};
 
-/// What files have.
+/// The content of files.
 pub(super) struct FileRuns {
     vocabulary: Vocabulary,
-    /// Also those that log records became.
+    /// Including spans built from log records.
     spans: Vec<Span>,
-    /// Those of session files, and of log records that are joined as such.
+    /// Spans of session files, and of log records joined like those.
     sessions: Vec<Span>,
     logs: Vec<LogRecord>,
-    /// The places of the documents' traces in the file.
+    /// Position of each document's trace in its file.
     places: HashMap<TraceId, usize>,
 }
 
 impl FileRuns {
-    /// Reads files as one set, recognised by their content; `-` is standard input. `false`: not all of it could be read, which was reported on
-    /// standard error.
+    /// Reads files as one set, recognised by content; `-` is standard input. `false`: part of it could not be read, which
+    /// was reported on standard error.
     pub(super) fn read(files: &[PathBuf], from: &Where, form: &OwnForm, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
         let files = Files::of(files, from.semconv(), form);
         let vocabulary = priced(files.vocabulary()?, from.prices())?;
@@ -47,7 +47,7 @@ impl FileRuns {
         Ok((Self { places, ..read }, clean))
     }
 
-    /// Of spans, those of session files, and log records.
+    /// From spans, spans of session files, and log records.
     pub(super) fn of(vocabulary: Vocabulary, mut spans: Vec<Span>, mut sessions: Vec<Span>, mut logs: Vec<LogRecord>) -> Self {
         let of_logs = logs::of_records(&logs, &vocabulary.sessions_of(&spans));
         spans.extend(of_logs.alone);
@@ -65,7 +65,7 @@ impl FileRuns {
         }
     }
 
-    /// One a trace, by their start; those of rows, which have no times, in their order. Those of sessions are joined with what was
+    /// One run per trace, by start; runs of rows, which have no times, in their order. Sessions are joined with what was
     /// exported of them.
     pub(super) fn into_runs(self) -> Vec<Run> {
         let mut runs = self.vocabulary.runs(self.spans, self.logs);
@@ -86,7 +86,7 @@ impl FileRuns {
         self.spans.iter().chain(&self.sessions)
     }
 
-    /// The spans and the log records of each trace. A record that names none is with the only trace there is.
+    /// The spans and log records of each trace. A record without a trace belongs to the only trace, if there is just one.
     pub(super) fn traces(&self) -> HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> {
         let mut traces: HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = HashMap::default();
         for span in self.spans() {
@@ -102,14 +102,14 @@ impl FileRuns {
     }
 }
 
-/// Whether `show` and `compare` read this from the disk. A folder is no trace, unless its name may be the first digits of an id.
+/// Whether `show` and `compare` read this from disk. A folder is not, if its name could be the first digits of an id.
 pub(super) fn is_input(text: &str) -> bool {
     let path = Path::new(text);
     let may_be_id = || text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     text == "-" || path.is_file() || path.is_dir() && !may_be_id()
 }
 
-/// The message for what is neither a file nor a run, but has the form of a path.
+/// The error for something that is neither a file nor a run but looks like a path.
 pub(super) fn missing_file(text: &str) -> Option<Failure> {
     let path = Path::new(text);
     let is_path = path.extension().is_some() || path.components().count() > 1;

@@ -7,7 +7,7 @@ const PARQUET: &str = "a Parquet file that is cut off";
 #[cfg(not(feature = "parquet"))]
 const PARQUET: &str = "a Parquet file, which needs a spanbridge that is built with `--features parquet`";
 
-/// What a file is, by its first bytes; `None` if they are not conclusive.
+/// The kind of a file by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (
@@ -32,7 +32,7 @@ pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
-/// Whose a SQLite database is, by the names of its tables: its first page has them.
+/// The client that a SQLite database belongs to, by the names of its tables, which are in its first page.
 fn database(bytes: &[u8]) -> &'static str {
     const PAGE: usize = 64 << 10;
     let schema = bytes.get(..PAGE).unwrap_or(bytes);
@@ -46,13 +46,13 @@ fn database(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// So many keys of an object are named.
+/// Maximum keys of an object that are named.
 const KEYS: usize = 8;
 
-/// A member by its JSON pointer, and its value where that matters.
+/// A JSON pointer to a member, and its value if that matters.
 type Member = (&'static str, Option<&'static str>);
 
-/// What JSON is that nothing here reads: the members that its first object has, by JSON pointer, some with their value.
+/// Kinds of unsupported JSON, by members of the first object: JSON pointers, some with a value.
 #[rustfmt::skip]
 const JSON: &[(&[Member], &str)] = &[
     (&[("/type", Some("system")), ("/subtype", Some("init")), ("/session_id", None)], "what an agent prints in a form like Claude Code's (Cursor, Amp), with calls of tools in a form of its own"),
@@ -85,7 +85,7 @@ const JSON: &[(&[Member], &str)] = &[
     (&[("/input", None), ("/target", None)], "samples of a data set of Inspect AI; the logs of their runs are read"),
 ];
 
-/// What a JSON text is, by the first object in it; `None` where it begins with no value.
+/// The kind of a JSON text by its first object; `None` if it does not begin with a value.
 pub(super) fn json(text: &[u8]) -> Option<String> {
     let value: Value = serde_json::Deserializer::from_slice(text).into_iter().next()?.ok()?;
     let (first, what) = match &value {
@@ -117,7 +117,7 @@ pub(super) fn json(text: &[u8]) -> Option<String> {
     })
 }
 
-/// Whether bytes are words: no protobuf is without a control character.
+/// Whether bytes are text: protobuf always has control characters.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x1b".contains(byte);
     !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok()

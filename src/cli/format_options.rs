@@ -4,12 +4,12 @@ use super::failure::Failure;
 use crate::documents::{self, UnknownFormat};
 use crate::formats::{AnyFormat, Options};
 
-/// The format of this id.
+/// The format with this id.
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
     documents::format(id).map_err(|_| unknown(id, &UnknownFormat::known()))
 }
 
-/// The message for a word that names no format: what it may mean, and those that there are.
+/// The error for an unknown format: what may have been meant, and the known formats.
 pub(super) fn unknown(id: &str, known: &str) -> String {
     let near = known
         .split(", ")
@@ -20,7 +20,7 @@ pub(super) fn unknown(id: &str, known: &str) -> String {
     format!("{hint}the formats are {known}")
 }
 
-/// One option of a format: `NAME=VALUE`.
+/// Parses one option of a format: `NAME=VALUE`.
 pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     let option = (name.to_owned(), value.to_owned());
@@ -28,7 +28,7 @@ pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
     Ok(option)
 }
 
-/// What variables of the environment choose.
+/// Options set by environment variables.
 pub(super) fn options_of_environment() -> Result<Options, Failure> {
     Options::of_variables(|name| std::env::var(name).ok()).map_err(|error| Failure::usage(format!("in the environment: {error}")))
 }

@@ -112,7 +112,7 @@ fn sent(progress: &Progress) -> String {
     sent.join(", ")
 }
 
-/// The stores that are looked at.
+/// The stores to look at.
 struct Stores {
     data_dir: PathBuf,
     stores: Vec<Store>,
@@ -125,7 +125,7 @@ struct Store {
 }
 
 impl Stores {
-    /// The store whose spans go to a destination of this name.
+    /// The store with a destination of this name.
     fn that_has(&self, name: &str) -> Result<&Store, Failure> {
         let has = |store: &&Store| store.names().iter().any(|known| known == name);
         let found: Vec<&Store> = self.stores.iter().filter(has).collect();

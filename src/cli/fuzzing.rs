@@ -3,7 +3,7 @@
 use super::input::Batch;
 use crate::span::{LogRecord, Span};
 
-/// The spans and log records in a file with these bytes, and what could not be read.
+/// The spans and log records in a file with these bytes, and the problems of reading it.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> (Vec<Span>, Vec<LogRecord>, Vec<String>) {
     let mut batch = Batch::new(super::input::DEFAULT_LIMIT, None);
@@ -12,11 +12,11 @@ pub fn recognise(bytes: &[u8]) -> (Vec<Span>, Vec<LogRecord>, Vec<String>) {
     (batch.spans, batch.logs, problems)
 }
 
-/// A moment in nanoseconds since 1970, as written in a flag.
+/// Parses a moment, as in a flag, to nanoseconds since 1970.
 ///
 /// # Errors
 ///
-/// The text is no moment; the error explains how to write one.
+/// The text is not a moment; the error explains how to write one.
 pub fn moment(text: &str) -> Result<u64, String> {
     super::time::moment(text)
 }

@@ -37,7 +37,7 @@ fn client_of(word: &str) -> Result<Client, String> {
 }
 
 impl Home {
-    /// The files to read; `None`: the flags do not ask for any, or a person does not want them.
+    /// The files to read; `None`: the flags ask for none, or the user declined.
     pub(super) fn find(&self) -> Result<Option<Vec<PathBuf>>, Failure> {
         if !self.sessions {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Home {
         Ok(Some(files.into_values().flatten().collect()))
     }
 
-    /// The folders that sessions are in; `None`: the flags do not ask for any.
+    /// The folders with sessions; `None`: the flags ask for none.
     pub(super) fn folders(&self) -> Result<Option<Vec<PathBuf>>, Failure> {
         if !self.sessions {
             return Ok(None);
@@ -101,14 +101,14 @@ fn home() -> Result<PathBuf, Failure> {
     home.ok_or_else(|| Failure::usage("HOME is not set: there is no folder with sessions of coding agents"))
 }
 
-/// Where these clients keep their sessions, whether or not they are there.
+/// Where these clients keep their sessions, whether or not the folders exist.
 pub(super) fn folders_of(clients: impl Iterator<Item = Client>) -> Result<Vec<PathBuf>, Failure> {
     let home = home()?;
     let folders = clients.flat_map(|client| client.places().folders(&home));
     Ok(folders.collect())
 }
 
-/// Asks on the terminal.
+/// Asks for confirmation on the terminal.
 fn agreed() -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(

@@ -88,7 +88,7 @@ impl Import {
             self.files.extend(found);
         }
         let mut losses = self.losses.clone().map(|path| LossesOutput::open(path, self.force)).transpose()?;
-        // Rows are read twice: first whether all of a file can be, then a part at a time into the store.
+        // Rows are read twice: first to check that all of a file is readable, then in parts into the store.
         let counted = Cell::new(0_usize);
         let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
         let mut batch = if self.files.has_standard_input() {
@@ -161,7 +161,7 @@ impl Import {
         Ok(exit_status(batch.problems.is_empty()))
     }
 
-    /// Stores what sessions get to have until somebody ends the program; that ends nothing in the middle.
+    /// Stores additions to sessions until the program is stopped, which does not interrupt a write.
     fn follow(&self, sessions: &SessionStore, receipt: &Receipt) -> Result<ExitCode, Failure> {
         let roots = match self.home.folders()? {
             Some(folders) => folders,
@@ -190,7 +190,7 @@ impl Import {
     fn store_rows(&self, opened: &ImportTarget, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         let mut rows = |_: &Path, mut read: Disassembled| {
-            // A row that was stored before began at the stored time, whatever its file's time is now.
+            // A row that was stored before keeps its start, whatever its file's time is now.
             formats::begin_at("messages", &mut read.spans, |trace_id| match opened.store.row(trace_id) {
                 Ok(row) => row.map(|row| UnixNanos(row.start)),
                 Err(error) => {
@@ -230,7 +230,7 @@ impl Import {
     }
 }
 
-/// What else there is to do where another process has the directory.
+/// Alternatives if another process uses the directory.
 fn beside_another(data_dir: &Path) -> String {
     match Served::announced(data_dir) {
         Some(Served { scheme, http, api }) => format!(
@@ -260,26 +260,26 @@ fn store_sessions(
     failed.map_or(Ok(()), Err)
 }
 
-/// So many spans of rows are stored at once.
+/// Spans of rows stored in one batch.
 const WAITING: usize = 4_096;
 
 /// The store, and the keys that name a session.
 struct ImportTarget {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
-    /// What must not be stored.
+    /// Redaction rules.
     rules: Option<Arc<Rules>>,
 }
 
 impl ImportTarget {
-    /// The same store for sessions.
+    /// The same store, for sessions.
     fn sessions(&self, vocabulary: Vocabulary) -> SessionStore {
         let rules = self.rules.clone();
         SessionStore::new(Arc::clone(&self.store), vocabulary, move || rules.clone())
     }
 }
 
-/// A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
+/// Appends one chunk per trace: the same document gives the same bytes, whatever else is imported with it.
 fn append(opened: &ImportTarget, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
     let keys: Vec<&str> = opened.session_keys.iter().map(String::as_str).collect();
     let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();

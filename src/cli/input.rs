@@ -1,5 +1,5 @@
-//! Reads files into spans and log records. The content of a file determines its compression, encoding and signal; its name never
-//! does.
+//! Reads files into spans and log records. The content of a file determines its compression, encoding and signal; its name
+//! does not matter.
 
 mod batch;
 mod console;
@@ -25,7 +25,7 @@ pub(super) use batch::{Batch, Rows};
 pub(super) use from::{From, from_of};
 use stored_content::ContentFolders;
 
-/// By default no file may be larger than this after decompression.
+/// Default maximum size of a file after decompression.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// The files of `convert`, `import` and `send`, and how they are read.
@@ -77,7 +77,7 @@ impl Files {
         &self.files
     }
 
-    /// What reading session files may take.
+    /// Limits for reading session files.
     pub(super) fn limits(&self) -> Limits {
         Limits {
             bytes: self.max_bytes,
@@ -85,13 +85,13 @@ impl Files {
         }
     }
 
-    /// Reads these too.
+    /// Adds further files.
     pub(super) fn extend(&mut self, files: Vec<PathBuf>) {
         self.files.extend(files);
     }
 
-    /// Reads them, and reports on standard error what could not be read. `reads_others`: a file of which some documents are
-    /// refused is read all the same.
+    /// Reads the files, and reports on standard error what could not be read. `reads_others`: whether to read a file
+    /// although some of its documents are refused.
     pub(super) fn read<'r>(&self, begin: Begin, reads_others: bool) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;
@@ -101,7 +101,7 @@ impl Files {
         batch
     }
 
-    /// The same, with the rows of training data one by one.
+    /// The same, passing on rows of training data one by one.
     pub(super) fn read_rows<'r>(&self, begin: Begin, reads_others: bool, rows: &'r mut Rows<'r>) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;
@@ -112,7 +112,7 @@ impl Files {
         batch
     }
 
-    /// Reads the rows once more, but for those of these files. Standard input cannot be read again.
+    /// Reads the rows once more, except those of these files. Standard input cannot be read again.
     pub(super) fn read_rows_again<'r>(&self, begin: Begin, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;
@@ -142,7 +142,7 @@ impl Files {
         self.read_stored_content(batch);
     }
 
-    /// Reads what spans refer to, as far as that was asked for.
+    /// Reads stored content that spans refer to, if requested.
     fn read_stored_content(&self, batch: &mut Batch<'_>) {
         if self.content_from.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! `spanbridge label`: notes, labels and scores of people.
+//! `spanbridge label`: people's notes, labels and scores.
 
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
-//! What a list shows of a trace.
+//! Columns of a trace in lists.
 
 use crate::operation::TokenCount;
 use crate::view::step;
 use crate::view::text::elapsed;
 use crate::web::listing::{Listed, Summary};
 
-/// The status as it is listed; `-` where no agent did anything.
+/// The status in lists; `-` without agent work.
 pub(super) fn status(summary: &Summary) -> &str {
     if summary.agent_work || summary.status == "too_large" {
         &summary.status
@@ -14,7 +14,7 @@ pub(super) fn status(summary: &Summary) -> &str {
     }
 }
 
-/// The same for people: with what failed in a run that went on.
+/// The status for people: with the number of failures in a run that recovered.
 pub(super) fn status_words(summary: &Summary) -> String {
     match (status(summary), summary.failures) {
         (status @ ("ok" | "running"), failures) if failures > 0 => format!("{status}, {failures} failed"),
@@ -22,14 +22,14 @@ pub(super) fn status_words(summary: &Summary) -> String {
     }
 }
 
-/// The agent; where none did anything, the root span or the service.
+/// The agent; without agent work, the root span or the service.
 pub(super) fn who(listed: &Listed) -> String {
     let agent = listed.summary.agent.as_deref().filter(|_| listed.summary.agent_work);
     let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref());
     name.unwrap_or("-").to_owned()
 }
 
-/// How long the trace took; `-` if it has no end.
+/// Duration of the trace; `-` if it has no end.
 pub(super) fn took(listed: &Listed) -> String {
     if listed.end_unix_nano == 0 {
         return "-".to_owned();
@@ -37,7 +37,7 @@ pub(super) fn took(listed: &Listed) -> String {
     elapsed(listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
 }
 
-/// Tokens in and out, in words.
+/// Input and output tokens as text.
 pub(super) fn token_words(summary: &Summary) -> Option<String> {
     step::tokens(&TokenCount {
         input: summary.input_tokens,

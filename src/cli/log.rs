@@ -30,14 +30,14 @@ pub(super) enum Form {
     Json,
 }
 
-/// Changes the level of the log while it is written.
+/// The log, whose level can be changed while it is written.
 #[derive(Debug)]
 pub(super) struct Log {
     level: reload::Handle<Targets, Registry>,
     form: Form,
 }
 
-/// This program's own words only: libraries write at their lower levels what passes through them, headers too.
+/// Only this program's own messages: at lower levels, libraries log what passes through them, including headers.
 fn targets(level: Level) -> Targets {
     let name = match level {
         Level::Off => "off",
@@ -54,7 +54,7 @@ fn targets(level: Level) -> Targets {
 }
 
 impl Log {
-    /// Begins to write. A process has one log: a second one is not begun.
+    /// Starts logging. A process has one log; starting a second one has no effect.
     pub(super) fn begin(level: Level, form: Form) -> Self {
         let (filter, handle) = reload::Layer::new(targets(level));
         let text = (form == Form::Text).then(|| fmt::layer().with_writer(io::stderr).with_ansi(false));
@@ -64,7 +64,7 @@ impl Log {
         Self { level: handle, form }
     }
 
-    /// Whether people read it, or a program.
+    /// Whether the log is for programs rather than people.
     pub(super) fn is_json(&self) -> bool {
         self.form == Form::Json
     }

@@ -113,13 +113,13 @@ enum Status {
 }
 
 impl Work {
-    /// What the agent did, by names.
+    /// Builds the filter from names.
     pub(super) fn named(status: Option<&str>, agent: Option<String>, model: Option<String>) -> Result<Self, String> {
         let status = status.map(|word| Status::from_str(word, true)).transpose()?;
         Ok(Self { status, agent, model })
     }
 
-    /// Whether a trace is one of these.
+    /// Whether a trace matches.
     pub(super) fn matches(&self, listed: &Listed) -> bool {
         let summary = &listed.summary;
         let any = |wanted: &Option<String>, names: &[String], main: &Option<String>| {
@@ -142,7 +142,7 @@ fn wanted_name(status: Status) -> &'static str {
     }
 }
 
-/// Whether a name is the wanted one. `*` matches any text; case does not matter.
+/// Whether a name matches the wanted one. `*` matches any text; case does not matter.
 fn matches(wanted: &str, name: &str) -> bool {
     let (wanted, name) = (wanted.to_lowercase(), name.to_lowercase());
     let Some((first, rest)) = wanted.split_once('*') else {

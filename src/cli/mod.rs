@@ -117,20 +117,20 @@ enum Command {
 }
 
 impl Command {
-    /// Whether what it writes has nothing of anybody's.
+    /// Whether its output contains nobody's data.
     fn is_public(&self) -> bool {
         matches!(self, Self::Man(_) | Self::Completions(_) | Self::Packaging(_))
     }
 }
 
-/// Files have what people said to agents: those that are made from now on are for this user alone.
+/// Files contain what people told agents: new ones are accessible only to this user.
 fn keep_private() {
     let others = rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO;
     let given = rustix::process::umask(others);
     let _ = rustix::process::umask(given | others);
 }
 
-/// Runs the command that the process was called with.
+/// Runs the command given on the command line.
 #[must_use]
 pub fn main() -> ExitCode {
     complete::complete(Cli::command);
@@ -139,8 +139,8 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version go to standard output with status 0, usage errors to standard error with status 2.
             if error.use_stderr() {
-                // They repeat what was given, so without clap's colours: they could not be distinguished from colours that were
-                // given.
+                // They repeat the user's input, so they are printed without clap's colours: those could not be distinguished
+                // from colours in the input.
                 out::plain(error.render().to_string().trim_end());
             } else {
                 let _ = error.print();

@@ -1,4 +1,4 @@
-//! Files that commands write: never through a symbolic link, and never over somebody else's file unless asked to.
+//! Files written by commands: never through a symbolic link, and never replacing another program's file unless asked to.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -6,24 +6,24 @@ use std::path::Path;
 
 use super::failure::Failure;
 
-/// A file that is there to be written, empty.
+/// An empty file to be written.
 #[derive(Debug)]
 pub(super) struct NewFile {
     pub(super) file: File,
-    /// Another one of this name was there before.
+    /// Whether a file of this name was replaced.
     pub(super) replaces: bool,
 }
 
-/// So many bytes of a file determine what it is.
+/// Bytes that determine the kind of a file.
 const HEAD: u64 = 1 << 10;
 
-/// Opens a file with a name that the program gives, such as a document in a directory. A plain file of this name is replaced, anything
-/// else is not touched.
+/// Opens a file whose name the program chooses, such as a document in a directory. A regular file of this name is replaced;
+/// anything else is not touched.
 pub(super) fn in_directory(path: &Path) -> Result<NewFile, Failure> {
     open(path).map_err(|source| write_failure(path, source))
 }
 
-/// Opens a file that must not be there yet: what other programs may have gone on with.
+/// Opens a file that must not exist: other programs may have continued it.
 pub(super) fn not_there(path: &Path) -> Result<NewFile, Failure> {
     if fs::symlink_metadata(path).is_ok() {
         let message = format!(
@@ -35,8 +35,8 @@ pub(super) fn not_there(path: &Path) -> Result<NewFile, Failure> {
     in_directory(path)
 }
 
-/// Opens a file that the call names. A plain file is replaced if it is one that this command wrote, which `is_own` determines by
-/// its first bytes, or if it is asked to. Devices and pipes are written to.
+/// Opens a file named on the command line. A regular file is replaced if this command wrote it, which `is_own` determines by
+/// its first bytes, or if asked to. Devices and pipes are written to.
 pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Result<File, Failure> {
     let about = fs::metadata(path).ok();
     if about.as_ref().is_some_and(|about| !about.is_file()) {
@@ -76,7 +76,7 @@ fn open(path: &Path) -> io::Result<NewFile> {
         if !about.is_file() {
             return Err(io::Error::other("something is there that is not a plain file"));
         }
-        // Another name of the same file keeps its contents.
+        // Removed rather than truncated: another link to the file keeps its content.
         fs::remove_file(path)?;
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         return Ok(NewFile { file, replaces: true });
@@ -84,7 +84,7 @@ fn open(path: &Path) -> io::Result<NewFile> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
     }
-    // Whatever comes there meanwhile is not followed either.
+    // A link created meanwhile is not followed either.
     let file = OpenOptions::new().write(true).create_new(true).open(path)?;
     Ok(NewFile { file, replaces: false })
 }

@@ -1,4 +1,4 @@
-//! Values that shell completions offer.
+//! Values offered by shell completion.
 
 use std::ffi::OsStr;
 
@@ -8,7 +8,7 @@ use clap::{Arg, Command, Error};
 use crate::document::choice::Values;
 use crate::formats;
 
-/// Parses as the function does, and offers these values. Values that are not offered may be right too.
+/// Parses with the function, and offers these values. Other values may be valid, too.
 #[derive(Clone)]
 pub(super) struct Offering<P> {
     parse: P,
@@ -28,7 +28,7 @@ where
     type Value = T;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
-        // A function is a parser as well: its errors are reported as clap reports them.
+        // A function is itself a parser: its errors are reported in clap's form.
         self.parse.parse_ref(command, arg, value)
     }
 
@@ -43,7 +43,7 @@ pub(super) fn formats() -> Vec<PossibleValue> {
     formats.map(|format| PossibleValue::new(format.id).help(format.keeps)).collect()
 }
 
-/// The options of the formats: with each word that one may be, else up to its value.
+/// The options of the formats: with each allowed value, else up to the value.
 pub(super) fn options() -> Vec<PossibleValue> {
     let choices = formats::FORMATS.iter().flat_map(|format| format.options);
     let of = |choice: &formats::Choice| -> Vec<PossibleValue> {

@@ -1,4 +1,4 @@
-//! All output to the terminal.
+//! All terminal output.
 #![expect(clippy::print_stderr, reason = "this module is the way to standard error")]
 
 use std::env;
@@ -17,11 +17,11 @@ pub(super) use crate::view::text::{harmless, many, one_line as shown};
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> io::Result<()> {
-    // With its end at once: standard output looks through what it is given for the last line's end.
+    // In one write: standard output scans what it is given for the last line break.
     io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
 }
 
-/// Writes lines to standard output; more than a terminal has by a pager, as git does: `PAGER`, else less.
+/// Writes lines to standard output; if they exceed the terminal, through a pager, like git: `PAGER`, else less.
 pub(super) fn paged(lines: &[String]) -> io::Result<()> {
     let text = lines.join("\n");
     let height = terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(_, height)| usize::from(height.0));
@@ -31,7 +31,7 @@ pub(super) fn paged(lines: &[String]) -> io::Result<()> {
     line(&text)
 }
 
-/// Whether a pager took the text.
+/// Writes the text through a pager; returns whether that worked.
 fn through_pager(text: &str) -> bool {
     let pager = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if matches!(pager.trim(), "" | "cat") {
@@ -40,12 +40,12 @@ fn through_pager(text: &str) -> bool {
     let mut command = Command::new("sh");
     command.args(["-c", &pager]).stdin(Stdio::piped());
     if env::var_os("LESS").is_none() {
-        // Ends if all fits, keeps colours, and leaves what was read on the terminal.
+        // Exit if everything fits, keep colours, and leave the text on the terminal.
         command.env("LESS", "FRX");
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut input) = child.stdin.take() {
-        // A reader that has seen enough ends the pager.
+        // Writing fails once the user has quit the pager.
         let _ = input.write_all(text.as_bytes()).and_then(|()| input.write_all(b"\n"));
     }
     child.wait().is_ok_and(|status| status.code() != Some(127))
@@ -63,11 +63,11 @@ pub(super) fn note(text: &str) {
 
 /// Writes text for people to standard error.
 pub(super) fn plain(text: &str) {
-    // Nobody may be there to read it any more.
+    // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{}", harmless(text));
 }
 
-/// JSON for standard output. On a terminal, what is harmful to it is escaped, which is the same JSON.
+/// Writes JSON to standard output. On a terminal, harmful characters are escaped, which gives equivalent JSON.
 pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
     let mut text = text.into();
     let harms = |letter: char| is_harmful(letter) && letter != '\n';
@@ -88,7 +88,7 @@ pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
     line(&shown)
 }
 
-/// A document for standard output, on one line. It is written piece by piece: the text may be many times what is in memory.
+/// Writes a document to standard output on one line, in pieces: the text may be many times its size in memory.
 pub(super) fn document(document: &Document<'_>) -> io::Result<()> {
     if io::stdout().is_terminal() {
         return json(document.text(Layout::Compact)?);
@@ -103,14 +103,14 @@ pub(super) fn error(error: &dyn Error) {
     note(&explained(with_causes(error)));
 }
 
-/// Says what a crash or a disk left behind.
+/// Reports what a crash or a failing disk left behind.
 pub(super) fn recovery(recovery: &Recovery) {
     for line in recovery_lines(recovery) {
         note(&line);
     }
 }
 
-/// The same as lines.
+/// The same, as lines.
 pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     let torn = recovery.torn.iter().map(ToString::to_string);
     let damaged = recovery.damaged.iter().map(ToString::to_string);
@@ -130,7 +130,7 @@ pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     torn.chain(damaged).chain(lost).chain(rebuilt).chain(mended).collect()
 }
 
-/// The error's words and those of its causes, on one line.
+/// The message of an error and those of its causes, on one line.
 pub(super) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -145,7 +145,7 @@ pub(super) fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// How a word looks on a terminal.
+/// Style of text on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -156,7 +156,7 @@ pub(super) enum Style {
     Kind,
 }
 
-/// The text in a style: colours only on a terminal, and not where `NO_COLOR` is set or the terminal is dumb.
+/// Styled text: with colours only on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
 pub(super) fn styled(text: &str, style: Style) -> String {
     static COLOURS: OnceLock<bool> = OnceLock::new();
     let code = match style {
@@ -178,19 +178,19 @@ pub(super) fn styled(text: &str, style: Style) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// How many columns a line may take: those of the terminal, else those in `COLUMNS`; `None`: as many as it needs.
+/// Maximum columns of a line: those of the terminal, else `COLUMNS`; `None`: no limit.
 pub(super) fn width() -> Option<usize> {
     let said = || env::var("COLUMNS").ok()?.parse::<usize>().ok();
     let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
     terminal.filter(|width| *width > 0).or_else(said).map(|width| width.max(40))
 }
 
-/// Cells are cut to no less than this.
+/// Minimum width to which cells are cut.
 const NARROWEST: usize = 8;
-/// Columns are left out before cells are cut to less than this.
+/// Columns are dropped before cells are cut to less than this.
 const USUAL: usize = 13;
 
-/// Columns that are as wide as their widest cell.
+/// A table whose columns are as wide as their widest cells.
 #[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<Vec<(String, Style)>>,
@@ -207,13 +207,13 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Makes the table no wider than this: leaves columns out, the first named first, and cuts cells of those that may be cut.
+    /// Fits the table into this width: drops columns, in the given order, and cuts cells in columns where that is allowed.
     pub(super) fn fit(&mut self, width: Option<usize>, cut: &[&str], leave_out: &[&str]) {
         let cut: Vec<(&str, usize)> = cut.iter().map(|head| (*head, USUAL)).collect();
         self.fit_with(width, &cut, leave_out);
     }
 
-    /// The same, with the width of each column that may be cut to less only when no more can be left out.
+    /// The same, with a width for each column below which it is cut only once no more columns can be dropped.
     pub(super) fn fit_with(&mut self, width: Option<usize>, cut: &[(&str, usize)], leave_out: &[&str]) {
         let Some(width) = width else { return };
         let usual = |head: &str| cut.iter().find(|(name, _)| *name == head).map(|(_, usual)| *usual);
@@ -299,7 +299,7 @@ impl Table {
     }
 }
 
-/// How far a long command is: on a terminal in place, else a line every few seconds.
+/// Progress of a long command: updated in place on a terminal, else a line every few seconds.
 #[derive(Debug)]
 pub(super) struct Progress {
     verb: &'static str,

@@ -21,7 +21,7 @@ impl OwnForm {
     }
 }
 
-/// A table of a file, or a form that is known.
+/// A table in a file, or a known form.
 pub(super) fn form_of(word: &str) -> Result<Arc<AnyForm>, String> {
     let read = |name: &str, text: &str| AnyForm::of(name, text).map(Arc::new).map_err(|error| error.to_string());
     match std::fs::read_to_string(word) {

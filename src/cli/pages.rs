@@ -66,7 +66,7 @@ fn print(bytes: Vec<u8>) -> Result<ExitCode, Failure> {
 impl Man {
     /// `command` is the whole command line.
     pub(super) fn run(self, mut command: Command) -> Result<ExitCode, Failure> {
-        // With the names that commands have when they are called: `spanbridge token new`.
+        // With the full names of commands: `spanbridge token new`.
         command.build();
         if let Some(name) = &self.command {
             let found = command.find_subcommand(name).cloned();

@@ -1,4 +1,4 @@
-//! Files that ATIF documents name: continuations, and the trajectories of sub-agents.
+//! Files referenced by ATIF documents: continuations, and the trajectories of sub-agents.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::decompress::read_bounded;
 use crate::json_tokens::{Kind, Tokens};
 
-/// Files that another one names as its continuation or as a sub-agent's.
+/// Files that another one references as its continuation or as a sub-agent's.
 pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
     let mut parts = HashSet::new();
     for file in files.iter().filter(|file| file.as_os_str() != "-") {
@@ -36,7 +36,7 @@ pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
     parts
 }
 
-/// The keys of names of files.
+/// Keys whose values are names of files.
 const NAMING: [&str; 2] = ["trajectory_path", "continued_trajectory_ref"];
 
 fn is_naming(key: Option<&[u8]>) -> bool {
@@ -46,7 +46,7 @@ fn is_naming(key: Option<&[u8]>) -> bool {
 /// Documents of harbor's layout are no larger.
 const LARGEST_WITH_PARTS: usize = 256 << 20;
 
-/// What a file has that begins as a JSON object; nothing of another one.
+/// The content of a file that begins as a JSON object; empty for other files.
 fn read_object(file: File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let mut file = BufReader::new(file);
@@ -82,7 +82,7 @@ fn names(json: &[u8]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The place of a file that a document names: in the folder of the document or below, never above it.
+/// The path of a referenced file: in the folder of the document or below, never above.
 fn below(folder: &Path, name: &str) -> Option<PathBuf> {
     let name = Path::new(name);
     let is_below = name
@@ -91,12 +91,12 @@ fn below(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_below && !name.as_os_str().is_empty()).then(|| folder.join(name))
 }
 
-/// The same, if a plain file is there that no symbolic link leads to: a document comes from anywhere, and may name what its reader
-/// may see and its writer may not.
+/// The same, if it is a regular file not reached through a symbolic link: documents come from anywhere, and may name files
+/// that their reader may see but their writer may not.
 ///
 /// # Errors
 ///
-/// Why it is not read.
+/// Why the file is not read.
 pub(super) fn beside(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let path = below(folder, name).ok_or("it is not in the folder of the document or below")?;
     let mut at = folder.to_owned();

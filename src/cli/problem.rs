@@ -10,7 +10,7 @@ use crate::sessions::{Client, SessionError};
 use crate::span::Refused;
 use crate::span::json::JsonError;
 
-/// Something of a file that could not be read.
+/// A part of a file that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     #[error("{file}: cannot read it")]
@@ -61,7 +61,7 @@ pub(super) enum Problem {
     Foreign {
         file: String,
         what: Cow<'static, str>,
-        /// Which form comes nearest, as a second line.
+        /// The nearest known form, as a second line.
         near: String,
     },
     #[error("{file}: this is {what}; check reads documents of the formats that `spanbridge formats` lists, which --format names")]

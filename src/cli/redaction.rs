@@ -1,4 +1,4 @@
-//! `--redact`: redacts spans before documents are made from them or before they are stored.
+//! `--redact`: redacts spans before documents are built from them or before they are stored.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(super) struct Redaction {
 const HEADING: &str = "Redaction";
 
 impl Redaction {
-    /// The rules; `None` if no flag gives any.
+    /// The rules; `None` if no flag sets any.
     pub(super) fn rules(&self) -> Result<Option<Rules>, Failure> {
         let Some(text) = &self.redact else { return Ok(None) };
         let refuse = |error: RuleError| Failure::usage(format!("--redact: {error}"));
@@ -50,7 +50,7 @@ impl Redaction {
     }
 }
 
-/// Spans and log records without what must not get out.
+/// Redacts spans and log records.
 pub(super) fn redacted(rules: Option<&Rules>, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Failure> {
     match rules {
         None => Ok((spans, logs)),

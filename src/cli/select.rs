@@ -37,7 +37,7 @@ impl Select {
         }
     }
 
-    /// The same for the manifest of a data set.
+    /// The same, for the manifest of a data set.
     pub(super) fn source(&self) -> Selected {
         let text = |at: Option<u64>| at.map(|at| moment_text(UnixNanos(at)));
         Selected {
@@ -49,7 +49,7 @@ impl Select {
     }
 }
 
-/// The trace with this id, or with an id that begins so.
+/// The trace with this id, or with an id that begins with it.
 pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> {
     if let Some(id) = TraceId::from_hex(text) {
         return Ok(id);
@@ -76,14 +76,14 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
     }
 }
 
-/// The trace that people call so: by the name of the document or of the blocks that it came from.
+/// The trace with this name, from the document or blocks it was imported from.
 fn of_name(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
     for id in formats::ids_of_name(text) {
         if source.has(id)? {
             return Ok(Some(id));
         }
     }
-    // Digits are looked for among the ids first: what agents did in all traces takes longer to ask for.
+    // Digits are first looked up among the ids: examining what agents did in all traces takes longer.
     if text.len() >= 4 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(None);
     }
@@ -99,7 +99,7 @@ fn of_name(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
     }
 }
 
-/// The only trace of a session that is called so.
+/// The only trace of a session with this name.
 fn of_session(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
     let filter = Filter {
         session: Some(text.to_owned()),
@@ -115,7 +115,7 @@ fn of_session(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
     }
 }
 
-/// So many of the traces that a prefix may mean are listed.
+/// Maximum traces listed for an ambiguous prefix.
 const CANDIDATES: usize = 10;
 
 fn ambiguous(what: &str, found: &[Listed]) -> String {

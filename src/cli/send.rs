@@ -66,7 +66,7 @@ fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.to_owned()))
 }
 
-/// How often a long transfer reports its progress.
+/// Interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(2);
 
 impl Send {

@@ -91,18 +91,18 @@ impl Serve {
             watches: self.watch_sessions,
         };
         let ended = runtime.block_on(running.serve(config));
-        // Whatever a thread still works at, nobody waits for it.
+        // Do not wait for threads that are still busy.
         runtime.shutdown_background();
         ended
     }
 }
 
-/// What is needed to read the configuration again.
+/// What is needed to reload the configuration.
 struct Running {
     sources: Sources,
-    /// What it was started with.
+    /// The settings at start.
     table: Table,
-    /// Read once: a change of it waits for a restart.
+    /// Read once: changes need a restart.
     vocabulary: Arc<Vocabulary>,
     log: Log,
     /// Whether sessions of coding agents are stored.
@@ -112,7 +112,7 @@ struct Running {
 impl Running {
     async fn serve(self, mut config: Config) -> Result<ExitCode, Failure> {
         let runtime = |source| Failure::Runtime { source };
-        // Before the store is open: a signal that comes while it recovers ends it too.
+        // Before the store is opened, so that a signal during recovery stops it, too.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(runtime)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(runtime)?;
         let mut hang_up = signal(SignalKind::hangup()).map_err(runtime)?;
@@ -126,7 +126,7 @@ impl Running {
                 let server = server.map_err(|error| Failure::Runtime { source: io::Error::other(error) })?;
                 server.map_err(why_not_started)?.with_mount(mcp::mount())
             }
-            // A store that is being opened is as a crash leaves it: the next start goes on.
+            // An interrupted opening leaves the store as a crash does: the next start recovers.
             _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
             _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
         };
@@ -165,7 +165,7 @@ impl Running {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Stores sessions from now on, in a thread that ends with the store.
+    /// Stores sessions from now on, on a thread that ends with the store.
     fn watch_sessions(&self, handle: &Handle) -> Result<(), Failure> {
         let folders = home::folders_of(Client::ALL.into_iter())?;
         let (store, rules) = handle.default_project();
@@ -181,7 +181,7 @@ impl Running {
         thread.map(|_| ()).map_err(|source| Failure::Runtime { source })
     }
 
-    /// Ends with the terminal that the process was started from.
+    /// Reloads at each SIGHUP; returns when the terminal of the process is closed.
     async fn reload_at(&self, hang_up: &mut Signal, handle: &Handle) {
         let on_terminal = io::stderr().is_terminal();
         while hang_up.recv().await.is_some() {
@@ -203,13 +203,13 @@ impl Running {
         std::future::pending().await
     }
 
-    /// What could not be changed without a restart.
+    /// Reloads the configuration; returns the changes that need a restart.
     fn reload(&self, handle: &Handle) -> Result<Vec<String>, Failure> {
         let table = self.sources.read()?;
         let settings = effective(&table)?;
         let mut config = settings.config_with(Arc::clone(&self.vocabulary))?;
         let waiting = wait_for_restart(&self.table, &table);
-        // New projects are added to those that are there.
+        // New projects are added to the existing ones.
         config.data_dir = effective(&self.table)?.config_with(Arc::clone(&self.vocabulary))?.data_dir;
         for (project, recovery) in handle.reload(&config)? {
             self.recovered(&project, &recovery);
@@ -242,14 +242,14 @@ impl Running {
     }
 }
 
-/// What reading a watched session may take.
+/// Limits for reading a watched session.
 const WATCHED: Limits = Limits {
     bytes: DEFAULT_LIMIT,
     memory: Some(1 << 30),
 };
 
-/// Files may be as many as the system lets us have: each connection is one. The store keeps some for itself: what was accepted must
-/// get to the disk.
+/// Raises the limit of open files as far as allowed, since each connection is one, and limits connections accordingly. Some
+/// are reserved for the store: what was accepted must get to disk.
 fn make_room(config: &mut Config) {
     const PORTS: u64 = 3;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -288,12 +288,12 @@ fn warn_of_risks(config: &Config, addresses: Addresses) {
     }
 }
 
-/// What becomes of the spans of a project that has no destination, where others have one.
+/// The warning for a project without a destination while others have one.
 pub(super) fn not_forwarded(project: &Project) -> String {
     format!("the spans of project {project} are forwarded nowhere: each [[forward]] table is for one project")
 }
 
-/// Where stored spans are sent on to, one line each.
+/// The destinations of stored spans, one per line.
 fn destinations(config: &Config) -> String {
     let line = |destination: &Destination| {
         let Destination {
@@ -338,7 +338,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
     )
 }
 
-/// Says who has a port that is taken, where that is another spanbridge.
+/// Names the holder of a port in use, if that is another spanbridge.
 fn why_not_started(error: StartError) -> Failure {
     match error {
         StartError::PortInUse { address, flag } if is_spanbridge(&address) => Failure::Held { address, flag },

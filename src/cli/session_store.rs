@@ -15,26 +15,26 @@ use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, Span, TraceId};
 use crate::store::{self, ChunkKind, Filter, Order, Position, Receipt, SpanChunks, Store, digests};
 use crate::web::cost::{self, Purpose};
 
-/// The digests of the stored spans of sessions, by their trace.
+/// The digests of the stored spans of sessions, by trace.
 type SpansOfTraces = HashMap<TraceId, HashSet<u64>>;
 
-/// A store that takes sessions.
+/// A store for sessions.
 pub(super) struct SessionStore {
     store: Arc<dyn Store>,
     vocabulary: Vocabulary,
-    /// What must not be stored, as it is in force.
+    /// The redaction rules in force.
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
     chunks: RefCell<SpanChunks>,
-    /// Sessions of which the store has other traces too.
+    /// Sessions of which the store also has other traces.
     shared: RefCell<HashSet<String>>,
-    /// Where the store ended before this was made: what files got to have before that may not be in it.
+    /// The end of the store when this was created: earlier changes of files may be missing from it.
     resumes_at: Option<Position>,
 }
 
-/// Bytes of memory for what exporters sent of a session.
+/// Maximum memory for what exporters sent of a session.
 const EXPORTED: usize = 1 << 30;
 
-/// What changed so shortly before a store ended may have been read and not stored.
+/// Changes this long before the end of a store may have been read but not stored.
 const LAG: u64 = 600_000_000_000;
 
 impl SessionStore {
@@ -49,13 +49,13 @@ impl SessionStore {
         }
     }
 
-    /// Goes on where an earlier process ended.
+    /// Continues where an earlier process ended.
     pub(super) fn resuming(mut self) -> Self {
         self.resumes_at = Some(self.store.watch_end().map(|end| *end.borrow()).unwrap_or_default());
         self
     }
 
-    /// Whether the store may lack something of a session that it knows, of which a file changed last at this time: before this was made.
+    /// Whether the store may lack part of a session that changed at this time, before this was created.
     pub(super) fn is_behind(&self, found: &Found, changed: u64) -> Result<bool, Failure> {
         let Some(resumes_at) = self.resumes_at else { return Ok(false) };
         let filter = match found.session() {
@@ -82,8 +82,8 @@ impl SessionStore {
         &self.vocabulary
     }
 
-    /// Stores the spans of a session; of one that has grown, only what is new. What an exporter sent of it stays in the store,
-    /// but the session's spans replace it from then on.
+    /// Stores the spans of a session, or only the new ones if it has grown. What an exporter sent of it stays in the store,
+    /// but is replaced by the session's spans from then on.
     pub(super) fn take(&self, mut spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
         let keys = self.vocabulary.session_keys();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -117,12 +117,12 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Whether the store has the spans of a session's file.
+    /// Whether the store has spans from a session's file.
     pub(super) fn has_file(&self, session: &str) -> Result<bool, Failure> {
         Ok(Settling::new(&self.vocabulary).has_others(&*self.store, session)?)
     }
 
-    /// Marks what was made of log records, where these sessions, or those that were taken, have other spans now.
+    /// Marks spans built from log records, if these sessions, or those stored here, have other spans by now.
     pub(super) fn settle(&self, sessions: impl IntoIterator<Item = String>) -> Result<(), Failure> {
         let mut settling = Settling::new(&self.vocabulary);
         let mut marks = Vec::new();
@@ -139,7 +139,7 @@ impl SessionStore {
         Ok(())
     }
 
-    /// What exporters sent of the sessions of these spans, without what people judged of them, and the spans that are stored of them.
+    /// What exporters sent of these spans' sessions, without people's judgements, and the spans stored from files.
     fn stored(&self, spans: &[Span], keys: &[&str]) -> Result<(Vec<Run>, SpansOfTraces), Failure> {
         let of = |span: &Span| keys.iter().find_map(|key| span.attributes.text(key)).map(str::to_owned);
         let sessions: HashSet<String> = spans.iter().filter_map(of).collect();
@@ -191,7 +191,7 @@ impl SessionStore {
                 Err(error) => return Err(error.into()),
             }
         }
-        // What log records were made into beside exported pieces is those once more.
+        // Next to exported pieces, spans built from log records are duplicates.
         if exported.iter().any(logs::is_piece) {
             exported.retain(|span| span.scope.name != LOGS_SCOPE);
         }

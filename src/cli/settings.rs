@@ -195,12 +195,12 @@ pub(super) struct TokenText {
 }
 
 impl Settings {
-    /// What the server is started with.
+    /// Builds the server's configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         self.config_with(Arc::new(priced(vocabulary(self.semconv.as_deref())?, self.prices.as_deref())?))
     }
 
-    /// The same with a vocabulary that was read before.
+    /// The same, with a vocabulary that was read before.
     pub(super) fn config_with(&self, vocabulary: Arc<Vocabulary>) -> Result<Config, Failure> {
         let settings = self;
         let (limits, connections, reading) = (Limits::default(), Connections::default(), ReadLimits::default());
@@ -338,7 +338,7 @@ impl Settings {
     }
 }
 
-/// Paths in a file are relative to the file's folder.
+/// Makes the paths in a file relative to the file's folder.
 pub(super) fn paths_from(settings: &mut Table, folder: &Path) {
     for name in ["data_dir", "semconv", "prices", "tls_certificate", "tls_key", "tls_client_ca"] {
         if let Some(Value::String(path)) = settings.get_mut(name) {

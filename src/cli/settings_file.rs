@@ -1,4 +1,4 @@
-//! Reads and prints settings as TOML. A message about a fault never repeats a value: it may be a secret.
+//! Reads and prints settings as TOML. Error messages never repeat a value, which may be a secret.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::settings::{Settings, paths_from};
 /// Replaces a secret where settings are shown.
 const HIDDEN: &str = "(hidden)";
 
-/// The settings that are lists of tables, with the text for one that is empty.
+/// The settings that are lists of tables, with the text for an empty one.
 const TABLES: &[(&str, &str)] = &[
     (
         "tokens",
@@ -41,7 +41,7 @@ project = "default/default""#,
     ),
 ];
 
-/// The settings of a file.
+/// Reads the settings in a file.
 pub(super) fn read(path: &Path) -> Result<Table, Failure> {
     let text = fs::read_to_string(path).map_err(|source| Failure::Read {
         path: path.to_owned(),
@@ -52,7 +52,7 @@ pub(super) fn read(path: &Path) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// The list that a flag or a variable gives in one line.
+/// Parses a list given by a flag or variable on one line.
 pub(super) fn list(name: &str, text: &str) -> Result<Value, Failure> {
     let parsed = parse(&format!("{name} = {text}"));
     let mut table = parsed.map_err(|fault| Failure::usage(format!("--{name}, {fault}")))?;
@@ -66,7 +66,7 @@ fn parse(text: &str) -> Result<Table, String> {
     toml::from_str::<Table>(text).map_err(|error| fault(text, &error))
 }
 
-/// Place, key and fault, with a hint where the key is unknown.
+/// Place, key and fault, with a hint if the key is unknown.
 fn fault(text: &str, error: &toml::de::Error) -> String {
     let start = error.span().map_or(0, |span| span.start);
     let before = text.get(..start).unwrap_or_default();
@@ -83,7 +83,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         let hint = near.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
         return format!("line {line}: there is no key `{unknown}`{hint} (`spanbridge serve --print-config` lists them)");
     }
-    // Serde repeats the value that it did not expect.
+    // Serde repeats the unexpected value, so leave it out.
     let words = match words.split_once(", expected ") {
         Some((_, expected)) => format!("expected {expected}"),
         None if words.starts_with("missing field") || key.is_empty() => words.lines().next().unwrap_or_default().to_owned(),

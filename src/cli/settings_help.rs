@@ -1,4 +1,4 @@
-//! How `serve --help` arranges the settings: by heading; `serve -h` lists only those that most people need.
+//! Arranges the settings in `serve --help` by heading; `serve -h` lists only those that most people need.
 
 use clap::Arg;
 
@@ -55,7 +55,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What `serve -h` lists too.
+/// Settings listed by `serve -h`.
 const SHORT: &[&str] = &[
     "otlp_grpc",
     "otlp_http",
@@ -71,7 +71,7 @@ const SHORT: &[&str] = &[
     "log_level",
 ];
 
-/// Puts a setting of `serve` under its heading; other arguments stay as they are.
+/// Puts a setting of `serve` under its heading; other arguments are unchanged.
 pub(super) fn under_headings(argument: Arg) -> Arg {
     let heading = HEADINGS.iter().find(|(_, settings)| settings.contains(&argument.get_id().as_str()));
     let Some((heading, _)) = heading else { return argument };
@@ -79,7 +79,7 @@ pub(super) fn under_headings(argument: Arg) -> Arg {
     argument.help_heading(*heading).hide_short_help(!is_short)
 }
 
-/// Leaves the settings of `serve` out of the short help of another command that takes them.
+/// Hides the settings of `serve` in the short help of another command that accepts them.
 pub(super) fn long_help_only(argument: Arg) -> Arg {
     let is_setting = HEADINGS.iter().any(|(_, settings)| settings.contains(&argument.get_id().as_str()));
     argument.hide_short_help(is_setting)

@@ -1,5 +1,5 @@
-//! Reads settings from a TOML file, variables and flags. A flag wins over a variable, a variable over the file, the file over the
-//! defaults.
+//! Reads settings from a TOML file, variables and flags. A flag wins over a variable, a variable over the file, the file
+//! over the defaults.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) struct Lists {
     forward: Option<Vec<String>>,
 }
 
-/// The settings that take effect when the configuration is read again. All others need a restart.
+/// Settings that take effect on a reload. All others need a restart.
 const RELOADABLE: &[&str] = &[
     "allow_anonymous",
     "log_level",
@@ -59,12 +59,12 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// The file.
+    /// The settings file.
     pub(super) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// Reads the file anew and puts flags and variables over it.
+    /// Reads the file again, and applies variables and flags.
     pub(super) fn read(&self) -> Result<Table, Failure> {
         let mut table = table(&built_in());
         if let Some(path) = &self.config {
@@ -73,7 +73,7 @@ impl Sources {
         let flags = set(&self.settings);
         let options = [table.get("option").cloned(), variables_of_options()?, flags.get("option").cloned()];
         table.extend(flags);
-        // A later one goes before an earlier one of the same name.
+        // A later option overrides an earlier one of the same name.
         let options: Vec<Value> = options
             .into_iter()
             .flatten()
@@ -104,7 +104,7 @@ impl Sources {
     }
 }
 
-/// What variables choose of the options of formats, as the setting `option` has it.
+/// Format options set by variables, in the form of the setting `option`.
 fn variables_of_options() -> Result<Option<Value>, Failure> {
     let chosen = options_of_environment()?;
     let options: Vec<Value> = chosen
@@ -147,14 +147,14 @@ fn table(settings: &Settings) -> Table {
     Table::try_from(settings).unwrap_or_default()
 }
 
-/// What flags and variables set. A variable that is set to nothing is not set.
+/// The settings from flags and variables. An empty variable counts as unset.
 fn set(settings: &Settings) -> Table {
     let mut table = table(settings);
     table.retain(|_, value| value.as_str() != Some(""));
     table
 }
 
-/// The settings whose change waits for a restart, by name.
+/// Names of changed settings that need a restart.
 pub(super) fn wait_for_restart(before: &Table, after: &Table) -> Vec<String> {
     let tls = |table: &Table| table.contains_key("tls_certificate");
     let mut names: Vec<String> = before.keys().chain(after.keys()).cloned().collect();
@@ -167,7 +167,7 @@ pub(super) fn wait_for_restart(before: &Table, after: &Table) -> Vec<String> {
     names
 }
 
-/// The settings as values.
+/// Parses the settings.
 pub(super) fn effective(table: &Table) -> Result<Settings, Failure> {
     Settings::deserialize(table.clone()).map_err(|error| Failure::usage(error.message().to_owned()))
 }

@@ -37,10 +37,10 @@ use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
 
-/// The API's address by default.
+/// Default address of the API.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 
-/// The variables for the flags.
+/// Names of the variables for the flags.
 const SERVER: &str = "SPANBRIDGE_SERVER";
 const DATA_DIR: &str = "SPANBRIDGE_DATA_DIR";
 const STORE: &str = "SPANBRIDGE_STORE";
@@ -92,7 +92,7 @@ enum Kind {
     Served(Served),
 }
 
-/// What flags and variables choose.
+/// The source chosen by flags and variables.
 enum Chosen<'a> {
     Server(&'a str),
     Bucket(&'a str),
@@ -101,7 +101,7 @@ enum Chosen<'a> {
 }
 
 impl Source {
-    /// The store of a server, for one request to it: what is read takes memory of what the server reads with.
+    /// A server's store, for one request to the server: reading uses the server's memory limit.
     pub(super) fn served(web: &Web, allowance: Allowance) -> Self {
         Self {
             vocabulary: Arc::clone(&web.vocabulary),
@@ -109,7 +109,7 @@ impl Source {
         }
     }
 
-    /// Reserves memory for what is made of what was read; only a server has a limit.
+    /// Reserves memory for processing what was read; only a server has a limit.
     pub(super) fn reserve(&self, bytes: usize) -> Result<(), Failure> {
         match &self.kind {
             Kind::Served(served) => served.allowance().reserve(bytes).map_err(served::refused),
@@ -117,7 +117,7 @@ impl Source {
         }
     }
 
-    /// Says whether anybody waits for what is made.
+    /// A function that returns whether the client still waits.
     pub(super) fn goes_on(&self) -> Box<dyn Fn() -> bool> {
         match &self.kind {
             Kind::Served(served) => Box::new(served.allowance().goes_on(None)),
@@ -127,12 +127,12 @@ impl Source {
 }
 
 impl Where {
-    /// A file with attribute keys of the user.
+    /// A file with the user's attribute keys.
     pub(super) fn semconv(&self) -> Option<&Path> {
         self.semconv.as_deref()
     }
 
-    /// A file with prices of the user.
+    /// A file with the user's prices.
     pub(super) fn prices(&self) -> Option<&Path> {
         self.prices.as_deref()
     }
@@ -141,7 +141,7 @@ impl Where {
         self.open_by(out::recovery, store::open_up_to_date)
     }
 
-    /// The same without a word of what was found on opening.
+    /// The same, without reporting what was found on opening.
     pub(super) fn open_silently(&self) -> Result<Source, Failure> {
         self.open_by(|_| {}, store::open_up_to_date)
     }
@@ -168,7 +168,7 @@ impl Where {
         Ok(Source { vocabulary, kind })
     }
 
-    /// A server that computes costs by its own prices.
+    /// A server, which computes costs with its own prices.
     fn priced_by(&self, server: Server) -> Kind {
         if self.prices.is_some() {
             out::note(
@@ -178,7 +178,7 @@ impl Where {
         Kind::Server(server)
     }
 
-    /// What is read: a flag goes before a variable, and a server before a bucket before a directory.
+    /// The chosen source: a flag precedes a variable, and a server precedes a bucket and a directory.
     fn chosen(&self) -> Result<Chosen<'_>, Failure> {
         let server = self.server.as_deref().map(|url| (SERVER, OsStr::new(url), Chosen::Server(url)));
         let bucket = self.store.as_deref().map(|url| (STORE, OsStr::new(url), Chosen::Bucket(url)));
@@ -201,27 +201,27 @@ impl Where {
     }
 }
 
-/// The bridge's error for a trace that is damaged on its disk.
+/// The bridge's report of a trace that is damaged on disk.
 #[derive(serde::Deserialize)]
 struct Damage {
     damaged: Vec<String>,
 }
 
 impl Damage {
-    /// The end of an answer about a trace of which nothing is damaged.
+    /// The end of an answer about an undamaged trace.
     const NONE: &[u8] = br#""damaged":[]}"#;
 
     fn of(body: &[u8]) -> Vec<String> {
         if body.ends_with(Self::NONE) {
             return Vec::new();
         }
-        // Below a span that nests deeper than this parser goes, nothing can be shown; the trace itself is read with more room.
+        // A span may nest too deeply for this parser, so errors are ignored; the trace itself is read with a higher limit.
         serde_json::from_slice(body).map_or_else(|_| Vec::new(), |damage: Self| damage.damaged)
     }
 }
 
 impl Source {
-    /// Where it reads from, for people.
+    /// The location of the source, for people.
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Server(server) => server.url.clone(),
@@ -235,12 +235,12 @@ impl Source {
         self.list_where(filter, true, &|_| true)
     }
 
-    /// The same without what the agent did in them.
+    /// The same, without what the agents did.
     pub(super) fn bare(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
         self.list_where(filter, false, &|_| true)
     }
 
-    /// Those of them for which this is true, as many as the filter allows. Read page by page.
+    /// The traces that also satisfy `matches`, up to the filter's limit. Reads page by page.
     pub(super) fn list_where(&self, filter: &Filter, summaries: bool, matches: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
         let (mut listed, mut after) = (Vec::new(), None);
         loop {
@@ -259,7 +259,7 @@ impl Source {
         Ok(listed)
     }
 
-    /// The same, of the runs for which an expression is also true. A trace is read if the list does not decide that.
+    /// The same, limited to runs for which an expression is true. A trace is read only if the list does not decide that.
     pub(super) fn list_of_runs(
         &self,
         filter: &Filter,
@@ -289,7 +289,7 @@ impl Source {
         Ok(found)
     }
 
-    /// The traces whose run is wanted. Each is read.
+    /// The traces whose runs are wanted. Reads each trace.
     pub(super) fn ids_of_runs(&self, is_wanted: &dyn Fn(&Run) -> bool) -> Result<Vec<TraceId>, Failure> {
         let mut found = Vec::new();
         for id in self.ids(&Filter::default())? {
@@ -300,7 +300,7 @@ impl Source {
         Ok(found)
     }
 
-    /// Whether there is a trace of this id.
+    /// Whether there is a trace with this id.
     pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
         match &self.kind {
             Kind::Directory { store, .. } => Ok(store.row(id)?.is_some()),
@@ -316,7 +316,7 @@ impl Source {
         Ok(runs.into_iter().next())
     }
 
-    /// The traces that came last, at most as many as a page of a server has.
+    /// The traces that arrived last, at most one page of a server.
     pub(super) fn latest(&self, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
         let page = self.page(filter, summaries, filter.limit.unwrap_or(PAGE), None)?;
         Ok(page.traces)
@@ -352,7 +352,7 @@ impl Source {
         })
     }
 
-    /// How many acknowledged records of the store are lost, until an operator acknowledges the loss.
+    /// Number of acknowledged records that are lost, until an operator acknowledges the loss.
     pub(super) fn lost_records(&self) -> Result<u64, Failure> {
         match &self.kind {
             Kind::Directory { store, .. } => Ok(store.lost().iter().map(|lost| lost.records).sum()),
@@ -361,7 +361,7 @@ impl Source {
         }
     }
 
-    /// How many traces of a session were deleted on request.
+    /// Number of a session's traces that were deleted on request.
     pub(super) fn deleted_traces(&self, session: &str) -> Result<u64, Failure> {
         let filter = Filter {
             session: Some(session.to_owned()),
@@ -376,7 +376,7 @@ impl Source {
         Ok(before.map_or(0, |before| before.traces))
     }
 
-    /// Says so if traces of a session were deleted on request.
+    /// Reports if traces of a session were deleted on request.
     pub(super) fn tell_deleted(&self, session: &str) -> Result<(), Failure> {
         match self.deleted_traces(session)? {
             0 => {}
@@ -398,7 +398,7 @@ impl Source {
         Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
     }
 
-    /// Everything of one trace; `None` if there is none.
+    /// All of one trace; `None` if there is none.
     pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
         match &self.kind {
             Kind::Directory { store, .. } => {

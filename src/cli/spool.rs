@@ -1,4 +1,4 @@
-//! A directory for files that go into a bucket once all of them are written. It is removed with this value.
+//! A temporary directory for files that are uploaded to a bucket once all are written. Removed on drop.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -9,7 +9,7 @@ use super::out;
 use crate::span::hex;
 use crate::store;
 
-/// Files on their way into a bucket.
+/// Files to be uploaded to a bucket.
 #[derive(Debug)]
 pub(super) struct Spool {
     directory: PathBuf,
@@ -17,7 +17,7 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// For a URL of a bucket; `None`: it is the path of a directory.
+    /// Opens it for the URL of a bucket; `None`: the output is a directory.
     pub(super) fn open(output: &Path) -> Result<Option<Self>, Failure> {
         let Some(url) = output.to_str().filter(|text| text.contains("://")) else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl Spool {
         &self.url
     }
 
-    /// Sends all files.
+    /// Uploads all files.
     pub(super) fn send(&self) -> Result<(), Failure> {
         let others = store::upload(&self.url, &self.directory)?;
         if !others.is_empty() {

@@ -87,10 +87,10 @@ struct Copy {
     semconv: Option<PathBuf>,
 }
 
-/// Bytes of messages that are appended together.
-const TOGETHER: usize = 4 << 20;
+/// Bytes of messages appended in one batch.
+const BATCH_BYTES: usize = 4 << 20;
 
-/// Traces that are listed together.
+/// Traces listed at a time.
 const PAGE: usize = 500;
 
 impl Stores {
@@ -201,7 +201,7 @@ impl Copy {
             ..BucketOptions::new(place).with_folder(&self.project.directory(Path::new("")))
         });
         let directory = match bucket {
-            // Nothing is kept there: the writer has its name.
+            // Nothing is stored there: the writer's name is given.
             Some(_) => std::env::temp_dir(),
             None => self.project.directory(Path::new(place)),
         };
@@ -213,7 +213,7 @@ impl Copy {
     }
 }
 
-/// All traces, the oldest first.
+/// All traces, oldest first.
 fn all_rows(store: &dyn Store) -> Result<Vec<TraceRow>, Failure> {
     let mut filter = Filter {
         order: Order::OldestFirst,
@@ -240,7 +240,7 @@ struct Copying {
 }
 
 impl Copying {
-    /// Copies a trace, unless as much of it is there already.
+    /// Copies a trace, unless as much of it exists already.
     fn copy(&mut self, row: &TraceRow) -> Result<(), Failure> {
         let counts = |row: &TraceRow| (row.spans, row.logs, row.bytes);
         let there = self.to.row(row.trace_id)?;
@@ -250,7 +250,7 @@ impl Copying {
         }
         let mut messages = Vec::new();
         let stored = self.from.read_trace_while(row.trace_id, &mut |kind, message| {
-            // Log records of a session may have come without changing what its traces count.
+            // Log records of a session may have been added without changing its traces' counts.
             if !is_there || kind == ChunkKind::LooseLogs {
                 messages.push((kind, message.to_vec()));
             }
@@ -263,7 +263,7 @@ impl Copying {
             let scanned = scan::scan(&message, kind.signal(), &keys)
                 .map_err(|fault| Failure::missing(format!("trace {}: what is stored cannot be read: {fault}", row.trace_id)))?;
             self.waiting.extend(Chunk::of_request(scanned, message));
-            if self.bytes >= TOGETHER {
+            if self.bytes >= BATCH_BYTES {
                 self.append()?;
             }
         }
@@ -279,7 +279,7 @@ impl Copying {
         Ok(())
     }
 
-    /// Compares what was copied, chunk by chunk; returns what differs.
+    /// Compares what was copied, chunk by chunk; returns whether anything differs.
     fn compare(&self, rows: &[TraceRow]) -> Result<bool, Failure> {
         let (mut differ, mut digest) = (Vec::new(), Sha256::new());
         let mut progress = out::Progress::new("compared", rows.len());
@@ -313,7 +313,7 @@ impl Copying {
     }
 }
 
-/// The digest of all chunks of a trace, in whatever order they came.
+/// A digest of a trace's chunks, independent of their order.
 fn digest_of(store: &dyn Store, trace_id: TraceId) -> Result<Vec<u8>, Failure> {
     let mut chunks: BTreeMap<Vec<u8>, u8> = BTreeMap::new();
     store.each_chunk(trace_id, &mut |kind, message| {

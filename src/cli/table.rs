@@ -1,25 +1,25 @@
-//! Tables in Parquet, in a program that is built with the feature `parquet`: each row becomes a line of JSON.
+//! Parquet tables, if the program is built with the feature `parquet`: each row becomes a line of JSON.
 //!
-//! Phoenix saves its table of spans so, ClickHouse and Databricks export theirs, and most data sets of chat messages are published in
-//! it. What the columns mean is found as in any JSON. A value that a row does not have is left out: a column is there for all rows.
+//! Phoenix saves its table of spans in this format, ClickHouse and Databricks export theirs in it, and most data sets of chat
+//! messages are published in it. Columns are interpreted as in any JSON. Nulls are left out: a column exists for all rows.
 
 use super::problem::Problem;
 
-/// How a Parquet file begins and ends.
+/// Begin and end of a Parquet file.
 #[cfg(feature = "parquet")]
 const MAGIC: &[u8] = b"PAR1";
 
-/// So many rows become text at once: their texts are in memory beside it.
+/// Rows converted at a time: their texts are in memory next to the result.
 #[cfg(feature = "parquet")]
 const ROWS: usize = 16;
 
-/// The rows of a Parquet file as lines of JSON, at most `limit` bytes; `None` if it is another file.
+/// The rows of a Parquet file as lines of JSON, at most `limit` bytes; `None` for other files.
 #[cfg(not(feature = "parquet"))]
 pub(super) fn lines(_file: &str, _bytes: &[u8], _limit: usize) -> Option<Result<Vec<u8>, Problem>> {
     None
 }
 
-/// The rows of a Parquet file as lines of JSON, at most `limit` bytes; `None` if it is another file.
+/// The rows of a Parquet file as lines of JSON, at most `limit` bytes; `None` for other files.
 #[cfg(feature = "parquet")]
 pub(super) fn lines(file: &str, bytes: &[u8], limit: usize) -> Option<Result<Vec<u8>, Problem>> {
     let is_table = bytes.len() > MAGIC.len() && bytes.starts_with(MAGIC) && bytes.ends_with(MAGIC);
@@ -57,7 +57,7 @@ fn read(bytes: &[u8], text: &mut bounded::Text) -> Result<(), arrow_schema::Arro
 mod bounded {
     use std::io::{self, Write};
 
-    /// Text within a limit.
+    /// Text up to a limit.
     pub(super) struct Text {
         bytes: Vec<u8>,
         limit: usize,

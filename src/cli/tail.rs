@@ -55,16 +55,16 @@ fn interval(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "expected a number of seconds from 0.05 to 86400".to_owned())
 }
 
-/// So many of the runs that came last are looked at each time: a run that goes on while as many others come is not seen to end.
+/// Number of latest runs checked each time: if as many others arrive, the end of an older run is not noticed.
 const WATCHED: usize = 1_000;
 
-/// What was seen of a run.
+/// What is known of a run from the last round.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     revision: u64,
-    /// As it was listed.
+    /// Its listed status.
     status: String,
-    /// Whether it may be seen to end without another span: a root that does not come is not waited for.
+    /// Whether it may end without another span: a missing root is not waited for forever.
     is_running: bool,
 }
 
@@ -87,7 +87,7 @@ impl Tail {
             std::thread::sleep(Duration::from_secs_f64(self.interval));
             match self.round(&source, &mut seen) {
                 Ok(()) => is_away = false,
-                // A server that starts again has what came before.
+                // A restarted server still has the earlier runs.
                 Err(failure @ Failure::Server { .. }) => {
                     if !is_away {
                         out::note(&format!("{failure}; trying again every {} s", self.interval));
@@ -132,7 +132,7 @@ impl Tail {
         source.latest(&self.filter(), true)
     }
 
-    /// Whether anything came since, or may have ended: what the agents did is asked for only then.
+    /// Whether anything has arrived or may have ended: only then are the agents' summaries requested.
     fn is_changed(&self, source: &Source, seen: &HashMap<String, Seen>) -> Result<bool, Failure> {
         let now = source.latest(&self.filter(), false)?;
         Ok(now.iter().any(|listed| {
@@ -162,7 +162,7 @@ impl Seen {
     }
 }
 
-/// Id, start, status, agent, time, calls, tokens, money: what is unknown is left out.
+/// Id, start, status, agent, duration, calls, tokens, cost; unknown values are left out.
 fn line(listed: &Listed, width: Option<usize>) -> String {
     let summary = &listed.summary;
     let status = listed::status(summary);

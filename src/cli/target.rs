@@ -1,4 +1,4 @@
-//! Where documents go: standard output, or a directory; and what is reported about them.
+//! The target of documents: standard output or a directory; and reports about them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -50,12 +50,12 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether the flags are for runs one by one.
+    /// Whether the flags require runs one by one.
     pub(super) fn is_for_single_runs(&self) -> bool {
         self.set.are_for_single_runs()
     }
 
-    /// Makes the directory and the losses file, before any work is done.
+    /// Creates the directory and the losses file before any work is done.
     pub(super) fn open(mut self) -> Result<DocumentWriter, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
         let mut options = options_of_environment()?.with(given);
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-/// Where `--losses` goes.
+/// The target of `--losses`.
 #[derive(Debug)]
 pub(super) enum LossesOutput {
     File(io::BufWriter<fs::File>),
@@ -102,7 +102,7 @@ pub(super) enum LossesOutput {
 }
 
 impl LossesOutput {
-    /// What `--losses` names: `-` is standard error.
+    /// Opens the target of `--losses`; `-` is standard error.
     pub(super) fn open(path: PathBuf, force: bool) -> Result<(PathBuf, Self), Failure> {
         if path.as_os_str() == "-" {
             return Ok((path, Self::StandardError(io::stderr())));
@@ -128,33 +128,33 @@ impl io::Write for LossesOutput {
     }
 }
 
-/// Writes documents and losses as the flags select.
+/// Writes documents and losses according to the flags.
 #[derive(Debug)]
 pub(super) struct DocumentWriter {
     format: &'static AnyFormat,
     options: Options,
     set: Option<DataSet>,
     output: Option<PathBuf>,
-    /// Where the directory goes when all is written.
+    /// Uploads the directory once everything is written.
     spool: Option<Spool>,
     losses: Option<(PathBuf, LossesOutput)>,
     groups: LossGroups,
-    /// The runs of each side, where all of them become one document.
+    /// The runs of each side, if all of them become one document.
     gathered: BTreeMap<usize, Vec<Run>>,
     pub(super) written: usize,
-    /// How many files of the same names there were before.
+    /// Number of files that were replaced.
     replaced: usize,
-    /// The files that were written under names of the format's own.
+    /// Files written under names chosen by the format.
     own_names: HashSet<PathBuf>,
 }
 
 impl DocumentWriter {
-    /// Whether a run has been given to it.
+    /// Whether it received any run.
     pub(super) fn has_runs(&self) -> bool {
         self.written > 0 || !self.gathered.is_empty()
     }
 
-    /// Whether the documents of a run contain something of the runs before it in its session.
+    /// Whether the documents of a run depend on earlier runs of its session.
     pub(super) fn needs_earlier(&self) -> bool {
         (self.format.needs_earlier)(&self.options)
     }
@@ -164,7 +164,7 @@ impl DocumentWriter {
         self.last_of(std::slice::from_ref(run))
     }
 
-    /// Writes the document of the last of a session's runs, which are in order.
+    /// Writes the document of the last of a session's runs, given in order.
     pub(super) fn last_of(&mut self, runs: &[Run]) -> Result<(), Failure> {
         let Some(run) = runs.last() else { return Ok(()) };
         let name = run.trace_id.to_string();
@@ -183,7 +183,7 @@ impl DocumentWriter {
         };
         if let Some(set) = &mut self.set {
             if outcome.documents.is_empty() {
-                // `outcome` notes it, with the format.
+                // `outcome` reports it, with the format.
                 set.manifest.skipped(Skipped::NoDocument);
             } else {
                 let losses = outcome.documents.iter().map(|document| &*document.losses);
@@ -194,7 +194,7 @@ impl DocumentWriter {
         self.outcome(&name, side, &outcome)
     }
 
-    /// Says which of the stored traces are read.
+    /// Sets which of the stored traces are read.
     pub(super) fn set_source(&mut self, source: Source) {
         if let Some(set) = &mut self.set {
             set.set_source(source);
@@ -208,12 +208,12 @@ impl DocumentWriter {
         }
     }
 
-    /// Whether the runs have to come in the order of their start.
+    /// Whether the runs must arrive by start.
     pub(super) fn needs_order(&self) -> bool {
         self.set.as_ref().is_some_and(DataSet::needs_order)
     }
 
-    /// Takes out of spans and log records what must not get out.
+    /// Redacts spans and log records.
     pub(super) fn redact(&self, spans: &mut Vec<Span>, logs: &mut Vec<LogRecord>) -> Result<(), Failure> {
         if let Some(set) = &self.set {
             (*spans, *logs) = set.redacted(std::mem::take(spans), std::mem::take(logs))?;
@@ -221,7 +221,7 @@ impl DocumentWriter {
         Ok(())
     }
 
-    /// Writes the files that the documents of these runs name.
+    /// Writes the files referenced by the documents of these runs.
     fn files(&self, side: usize, runs: &[Run]) -> Result<(), Failure> {
         let (Some(directory), Some(files)) = (&self.output, self.format.beside) else {
             return Ok(());
@@ -321,7 +321,7 @@ impl DocumentWriter {
         let container = self.format.container;
         let folder = self.set.as_ref().and_then(|set| set.folder(side));
         let directory = folder.as_ref().unwrap_or(directory);
-        // Two documents of a session have one name of their own.
+        // Two documents of a session may have the same own name.
         let own = document.own_file_name().map(|name| directory.join(name));
         let own = own.filter(|path| self.own_names.insert(path.clone()));
         let (path, new) = match own {
@@ -365,7 +365,7 @@ impl DocumentWriter {
             wrote = Some(format!("wrote {documents} ({}) to {place}{replaced}", self.format.id));
         }
         if let Some(spool) = &self.spool {
-            // What was written is reported once it is there.
+            // Finish first: what was written is reported once it exists.
             self.set.take().map_or(Ok(()), DataSet::finish)?;
             spool.send()?;
         }
@@ -393,8 +393,7 @@ impl DocumentWriter {
     }
 }
 
-/// How a session's files are named. A name that would be too long for a file system is cut, and its hash distinguishes it from
-/// others.
+/// The file name of a session. A name too long for a file system is cut, and gets its hash to distinguish it from others.
 fn file_stem(session: &str) -> String {
     const LONGEST: usize = 180;
     const KEPT: usize = 120;

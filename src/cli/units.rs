@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// A number and the unit behind it; without a unit, the usual one.
+/// Parses a number with a unit; without a unit, the default unit.
 fn scaled(text: &str, units: &[(&str, u64)], wanted: &str) -> Result<NonZeroU64, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic() || letter == ' ');
@@ -19,13 +19,13 @@ fn scaled(text: &str, units: &[(&str, u64)], wanted: &str) -> Result<NonZeroU64,
     number.ok_or_else(|| format!("expected {wanted}"))
 }
 
-/// Hours: `36`, `36h`, `7d`, `2w`.
+/// Parses hours: `36`, `36h`, `7d`, `2w`.
 pub(super) fn hours(text: &str) -> Result<NonZeroU64, String> {
     let units = [("", 1), ("h", 1), ("d", 24), ("w", 7 * 24)];
     scaled(text, &units, "a whole number of hours (36), or of days or weeks (7d, 2w)")
 }
 
-/// Bytes: `1000000`, `500MB`, `10GiB`.
+/// Parses bytes: `1000000`, `500MB`, `10GiB`.
 pub(super) fn bytes(text: &str) -> Result<NonZeroU64, String> {
     let (decimal, binary) = (1_000_u64, 1_024_u64);
     let units = [
@@ -47,7 +47,7 @@ pub(super) fn bytes(text: &str) -> Result<NonZeroU64, String> {
     scaled(text, &units, "a whole number of bytes, or one with a unit (500MB, 10GiB)")
 }
 
-/// A number of a configuration file, with or without a unit.
+/// A number in a configuration file, with or without a unit.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a whole number, or one with a unit in quotes")]
 enum Written {

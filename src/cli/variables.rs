@@ -9,7 +9,7 @@ use super::failure::Failure;
 
 const PREFIX: &str = "SPANBRIDGE_";
 
-/// How many letters may differ. Names further away are of others: container systems set variables after services' names.
+/// Maximum number of differing letters. More distant names are other programs': container systems name variables after services.
 const NEAR: usize = 2;
 
 /// An error for a variable whose name is nearly that of a setting. `program` is the whole command line.

@@ -16,7 +16,7 @@ pub(super) fn vocabulary(semconv: Option<&Path>) -> Result<Vocabulary, Failure> 
         .map_err(|error| Failure::usage(format!("{}: {}", path.display(), out::with_causes(&error))))
 }
 
-/// The same with the user's prices, if given.
+/// The same, with the user's prices, if given.
 pub(super) fn priced(vocabulary: Vocabulary, prices: Option<&Path>) -> Result<Vocabulary, Failure> {
     let Some(path) = prices else { return Ok(vocabulary) };
     let prices = Prices::of_text(&text_of(path)?).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;

@@ -12,29 +12,29 @@ use crate::hash::HashMap;
 use crate::sessions::{Found, Limits, SessionError, Sessions, Watch};
 use crate::store::{self, Receipt};
 
-/// How long after a look the next one is.
+/// Delay between two looks.
 const EVERY: Duration = Duration::from_millis(350);
 
-/// After so long without a change it is twice as long.
+/// After this long without a change, the delay is doubled.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A session is read once more so long after its last change: what its exporter sent in the end has come by then.
+/// A session is read once more this long after its last change: by then its exporter has sent the rest.
 const SETTLED: Duration = Duration::from_secs(15);
 
-/// Reading takes at most this part of the time, however long sessions are.
+/// Reading takes at most this fraction of the time, however long sessions are.
 const SHARE: u32 = 4;
 
-/// Reading what cannot be read takes at most this part of the time.
+/// Reading unreadable files takes at most this fraction of the time.
 const REFUSED_SHARE: u32 = 100;
 
-/// What the store did not take is given to it again after so long.
+/// Delay before retrying what the store did not accept.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// So many files that cannot be read are remembered.
+/// Maximum number of unreadable files that are remembered.
 const REPORTED: usize = 1_000;
 
-/// Stores sessions as they change until it is stopped, or the store is closed. `reported` reports what was stored, and what could not
-/// be, once.
+/// Stores sessions as they change until it is stopped, or the store is closed. `reported` is called with what was stored,
+/// and with each failure once.
 pub(super) fn follow(
     store: &SessionStore,
     watch: Watch,
@@ -74,18 +74,18 @@ struct Follower<'s> {
     store: &'s SessionStore,
     watch: Watch,
     limits: Limits,
-    /// What is read once more when nothing changes any more.
+    /// Sessions to read once more when nothing changes any more.
     settling: Sessions,
-    /// What the store did not take, and when it is given to it again.
+    /// Sessions the store did not accept, and when to retry them.
     not_taken: Option<(Instant, Sessions)>,
-    /// What was reported of files that cannot be read.
+    /// Errors reported for unreadable files.
     failures: HashMap<PathBuf, String>,
-    /// What was reported of the store.
+    /// The last error reported for the store.
     failed: Option<String>,
 }
 
 impl Follower<'_> {
-    /// The sessions to read now, and whether one has changed. `last`: when the last change was.
+    /// The sessions to read now, and whether one has changed. `last`: time of the last change.
     fn due(&mut self, last: Instant) -> (Sessions, bool) {
         let look = self.watch.look();
         let mut due = look.changed;
@@ -95,7 +95,7 @@ impl Follower<'_> {
         } else if last.elapsed() >= SETTLED {
             due = std::mem::take(&mut self.settling);
         }
-        // What cannot be asked of the store is read: it is not stored twice.
+        // If the store cannot tell, read it: nothing is stored twice.
         let is_behind = |(found, changed): &(Found, u64)| self.store.is_behind(found, *changed).unwrap_or(true);
         let behind: BTreeSet<Found> = look.met.into_iter().filter(is_behind).map(|(found, _)| found).collect();
         due.merge(&self.watch.sessions_of(&behind));
@@ -105,7 +105,7 @@ impl Follower<'_> {
         (due, is_new)
     }
 
-    /// Reads and stores sessions. How long it took to read what cannot be read; `None`: the store is closed.
+    /// Reads and stores sessions. Returns how long reading unreadable files took; `None`: the store is closed.
     fn take(&mut self, sessions: &Sessions, reported: &mut dyn FnMut(Result<Receipt, Failure>)) -> Option<Duration> {
         let (mut receipt, mut failure, mut refused) = (Receipt::default(), None, Vec::new());
         let mut begun = Instant::now();
@@ -122,7 +122,7 @@ impl Follower<'_> {
         reported(Ok(receipt));
         let text = failure.as_ref().map(ToString::to_string);
         if let Some(failure) = failure {
-            // What it took of these it has, and takes no second time.
+            // Data that the store has accepted is not stored a second time.
             let mut again = sessions.clone();
             if let Some((_, others)) = self.not_taken.take() {
                 again.merge(&others);
@@ -141,7 +141,7 @@ impl Follower<'_> {
         Some(took)
     }
 
-    /// Reports a file that cannot be read, once, and leaves it alone for a while.
+    /// Reports an unreadable file once, and leaves it alone for a while.
     fn refuse(&mut self, error: SessionError, took: Duration, reported: &mut dyn FnMut(Result<Receipt, Failure>)) {
         let path = error.path().to_owned();
         self.watch.pause(&path, Instant::now() + took * REFUSED_SHARE);

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub enum Role {
     /// The system prompt.
     System,
-    /// The person, or whoever acts as one.
+    /// The user, or whoever acts as one.
     User,
     /// The model.
     Assistant,
@@ -39,21 +39,21 @@ pub struct Block {
     pub sub_type: String,
     /// Its content.
     pub payload: Value,
-    /// The block above.
+    /// The parent block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_block_id: Option<String>,
     /// The server's notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// What the provider sent.
+    /// The provider's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Value>,
-    /// The client's own space.
+    /// The client's own data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
     /// When it was stored, in ISO 8601.
     pub created_at: String,
-    /// The same: blocks never change.
+    /// The same time, because blocks never change.
     pub updated_at: String,
 }
 
@@ -91,7 +91,7 @@ stored!(
 );
 
 impl ToolCallBlock {
-    /// The call's id, which its results name.
+    /// The call's id, to which its results refer.
     #[must_use]
     pub fn call_id(&self) -> &str {
         self.payload.get("call_id").and_then(Value::as_str).unwrap_or_default()

@@ -8,7 +8,7 @@ use super::block::Block;
 use super::endpoint::Endpoint;
 use super::error::ClientError;
 
-/// A block that is not sent yet.
+/// An unsent block.
 #[derive(Debug)]
 #[must_use = "`send` stores the block"]
 pub struct Draft<'t, B> {
@@ -33,19 +33,19 @@ impl<'t, B: From<Block>> Draft<'t, B> {
         }
     }
 
-    /// An id of your own, `tb_...`, with which the block can be sent again. Without one the server gives it one.
+    /// Sets your own id, `tb_...`, so that the block can be sent again safely. Otherwise the server generates one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.block.insert("id".to_owned(), id.into().into());
         self
     }
 
-    /// What the provider sent.
+    /// Sets the provider's data.
     pub fn raw(mut self, raw: impl Into<Value>) -> Self {
         self.block.insert("raw".to_owned(), raw.into());
         self
     }
 
-    /// A value in the client's own space.
+    /// Adds a value to the client's own data.
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         let extra = self.block.entry("extra").or_insert_with(|| json!({}));
         if let Some(extra) = extra.as_object_mut() {
@@ -54,7 +54,7 @@ impl<'t, B: From<Block>> Draft<'t, B> {
         self
     }
 
-    /// The reward: `extra.reward`.
+    /// Sets the reward: `extra.reward`.
     pub fn reward(self, reward: f64) -> Self {
         self.extra("reward", reward)
     }
@@ -63,7 +63,7 @@ impl<'t, B: From<Block>> Draft<'t, B> {
     ///
     /// # Errors
     ///
-    /// The block breaks a rule, the server does not store it now, or it cannot be reached.
+    /// The block breaks a rule, the server cannot store it now, or the server cannot be reached.
     pub fn send(self) -> Result<B, ClientError> {
         self.endpoint.store(&self.block).map(B::from)
     }

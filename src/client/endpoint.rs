@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::block::Block;
 use super::error::ClientError;
 
-/// Where the blocks of one trace are read and written.
+/// The endpoint for reading and writing the blocks of one trace.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) agent: ureq::Agent,
@@ -19,7 +19,7 @@ pub(super) struct Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never with the token.
+        // Never print the token.
         f.debug_struct("Endpoint").field("url", &self.url).finish_non_exhaustive()
     }
 }
@@ -49,7 +49,7 @@ impl Endpoint {
 
     fn answer<T: DeserializeOwned>(&self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<T, ClientError> {
         /// A trace may have many blocks.
-        const LONGEST: u64 = 1 << 30;
+        const MAX_RESPONSE: u64 = 1 << 30;
         let transport = |source| ClientError::Transport {
             url: self.url.clone(),
             source: Box::new(source),
@@ -63,7 +63,7 @@ impl Endpoint {
         let text = response
             .body_mut()
             .with_config()
-            .limit(LONGEST)
+            .limit(MAX_RESPONSE)
             .read_to_string()
             .map_err(transport)?;
         if status.is_success() {

@@ -1,4 +1,4 @@
-//! Why a block is not stored.
+//! Errors of the client.
 
 use std::error::Error;
 use std::fmt;
@@ -6,42 +6,42 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// Why a request has no result.
+/// The error of a request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The server rejects the request.
     Refused {
-        /// Why, as a word.
+        /// The reason, as a code.
         code: Code,
         /// The HTTP status.
         status: u16,
-        /// Why, in words.
+        /// The reason, as text.
         message: String,
-        /// Where and how much: `field`, `limit_bytes`, `actual_bytes`, ...
+        /// The field and values involved: `field`, `limit_bytes`, `actual_bytes`, ...
         details: Box<Map<String, Value>>,
         /// When the same request may succeed.
         retry_after: Option<Duration>,
     },
     /// The server cannot be reached, or the connection broke.
     Transport {
-        /// What was asked.
+        /// The requested URL.
         url: String,
-        /// Why.
+        /// The cause.
         source: Box<ureq::Error>,
     },
-    /// The response is not what this API responds.
+    /// The response is not one of this API.
     NotJson {
-        /// What was asked.
+        /// The requested URL.
         url: String,
-        /// The HTTP status; 0 where nothing was sent.
+        /// The HTTP status; 0 if nothing was sent.
         status: u16,
-        /// Where and why.
+        /// The position and the cause.
         source: serde_json::Error,
     },
 }
 
-/// The service's word for why it rejects a request.
+/// The server's code for why it rejects a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code {
@@ -51,25 +51,25 @@ pub enum Code {
     PayloadTooLarge,
     /// The parent is a block of the wrong `sub_type`.
     ParentSubtypeMismatch,
-    /// The trace has a tool call with this `call_id`.
+    /// The trace already has a tool call with this `call_id`.
     DuplicateCallId,
-    /// The trace has a result with this `call_id` and `seq`.
+    /// The trace already has a result with this `call_id` and `seq`.
     DuplicateResultSeq,
     /// The trace has spans that are not blocks.
     TraceRecorded,
-    /// The body is not what the API takes.
+    /// The body is not valid for the API.
     Invalid,
-    /// There is no such organization or trace.
+    /// The organization or trace does not exist.
     NotFound,
     /// The token is missing or unknown.
     Unauthorized,
     /// The token lacks the right.
     Forbidden,
-    /// The request is larger than the server takes.
+    /// The request exceeds the server's size limit.
     TooLarge,
-    /// The server does not store now: overload, shutdown or a disk failure.
+    /// The server cannot store data now: overload, shutdown or a disk failure.
     NotStored,
-    /// Any other word.
+    /// Any other code.
     Other(String),
 }
 

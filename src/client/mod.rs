@@ -1,4 +1,4 @@
-//! A client for OpenReward blocks: logs what an agent does to the API of a `spanbridge` server, block by block.
+//! A client for OpenReward blocks: logs an agent's work to the API of a `spanbridge` server, block by block.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -14,13 +14,13 @@
 //! # }
 //! ```
 //!
-//! Each method makes one block. [`Draft::send`] stores it and returns it as it was stored: the block is on the server's disk then.
-//! A call can only hang under a message, and a result only under a call: other parents do not compile. Everything else is checked
+//! Each method creates one block. [`Draft::send`] stores it and returns it as stored: by then the block is on the server's disk.
+//! A call can only be under a message, and a result only under a call: other parents do not compile. Everything else is checked
 //! by the server, and the error has its [`Code`].
 //!
-//! Requests block. The client has no queue and sends nothing again by itself: after [`Code::NotStored`] or
-//! [`ClientError::Transport`] the block may be stored or not. Send it again with the same [`Draft::id`]; [`Code::Validation`] with
-//! the field `id` then means that it is stored.
+//! Requests block the thread. The client has no queue and never retries by itself: after [`Code::NotStored`] or
+//! [`ClientError::Transport`] the block may or may not be stored. Send it again with the same [`Draft::id`]; [`Code::Validation`]
+//! with the field `id` then means that it is stored.
 
 mod block;
 mod draft;
@@ -38,7 +38,7 @@ pub use block::{Block, MessageBlock, Role, ThinkBlock, ToolCallBlock, ToolResult
 pub use draft::Draft;
 pub use error::{ClientError, Code};
 
-/// A server, and who writes there.
+/// A server, with the organization and token to write there.
 #[derive(Clone)]
 pub struct Client {
     agent: ureq::Agent,
@@ -49,7 +49,7 @@ pub struct Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never with the token.
+        // Never print the token.
         f.debug_struct("Client")
             .field("url", &self.url)
             .field("organization", &self.organization)
@@ -58,7 +58,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// The server's API, for example `http://127.0.0.1:4319`. The organization is `default`.
+    /// A client for a server's API, for example `http://127.0.0.1:4319`, with the organization `default`.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         const TIMEOUT: Duration = Duration::from_secs(30);
@@ -77,21 +77,21 @@ impl Client {
         }
     }
 
-    /// Another organization: that of the token's project.
+    /// Sets another organization: the one of the token's project.
     #[must_use]
     pub fn with_organization(mut self, organization: impl Into<String>) -> Self {
         self.organization = organization.into();
         self
     }
 
-    /// A token with the right `ingest`.
+    /// Sets a token with the right `ingest`.
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {
         self.authorization = Some(format!("Bearer {token}"));
         self
     }
 
-    /// A trace of this name, `tr_` and up to 253 bytes. The first block creates it.
+    /// A trace with this id, `tr_` and up to 253 bytes. The first block creates it.
     #[must_use]
     pub fn trace(&self, id: impl Into<String>) -> Trace {
         let id = id.into();
@@ -139,13 +139,13 @@ impl Trace {
         Draft::new(&self.endpoint, ["ACT", "TOOL_CALL"], payload, Some(parent))
     }
 
-    /// What a call gave back.
+    /// The result of a call.
     pub fn log_observe(&self, call: &ToolCallBlock, output: impl Into<Value>) -> Draft<'_, ToolResultBlock> {
         let payload = json!({"call_id": call.call_id(), "output": output.into()});
         Draft::new(&self.endpoint, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
     }
 
-    /// A piece of what a call gives back. `seq` is its place among the pieces.
+    /// A piece of a call's result. `seq` is its index among the pieces.
     pub fn log_observe_delta(&self, call: &ToolCallBlock, delta: impl Into<Value>, seq: u64) -> Draft<'_, ToolResultBlock> {
         let payload = json!({"call_id": call.call_id(), "delta": delta.into(), "seq": seq});
         Draft::new(&self.endpoint, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
@@ -156,17 +156,17 @@ impl Trace {
         Draft::new(&self.endpoint, ["ACT", "THINK"], json!({"text": text.into()}), Some(parent))
     }
 
-    /// All blocks of the trace, in the order in which they were stored.
+    /// All blocks of the trace, in the order they were stored.
     ///
     /// # Errors
     ///
-    /// There is no such trace, or the server cannot be reached.
+    /// The trace does not exist, or the server cannot be reached.
     pub fn blocks(&self) -> Result<Vec<Block>, ClientError> {
         self.endpoint.blocks()
     }
 }
 
-/// One segment of a path.
+/// Percent-encodes one segment of a path.
 fn escaped(segment: &str) -> String {
     let mut out = String::with_capacity(segment.len());
     for byte in segment.bytes() {

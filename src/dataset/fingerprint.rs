@@ -1,15 +1,15 @@
-//! When two runs are equal: when their messages and actions are the same.
+//! Fingerprints of runs, which are equal if messages and actions are.
 //!
-//! What counts: for each agent its name, whether a tool called it, and its conversation in order: roles, words, thoughts in
-//! words, pictures and files, calls with the tool's name and arguments, results, and how tools failed. The tools that were offered. Work
-//! that no model asked for, with input and output. The question and the answer if no model call contains them. Arguments and
-//! results are compared as JSON values: the order of keys and blanks between them do not matter. Agents are compared in any order, since
-//! those that run in parallel start in any.
+//! Included are, for each agent, its name, whether a tool called it, and its conversation in order: roles, text, readable thoughts,
+//! images and files, calls with the tool's name and arguments, results, and failures of tools. Also the offered tools; work that no
+//! model asked for, with input and output; and the question and the answer if no model call contains them. Arguments and results are
+//! compared as JSON values, regardless of the order of keys and of whitespace. The order of agents does not matter, since parallel ones
+//! start in any order.
 //!
-//! What does not count: ids of traces, spans, calls and sessions; times; tokens and cost; models and their parameters; opaque
+//! Not included are: ids of traces, spans, calls and sessions; times; tokens and cost; models and their parameters; opaque
 //! reasoning; judgements, rewards and tags; the service and its resource.
 //!
-//! A run in which the spans recorded no words, calls or results is equal to none.
+//! A run without recorded text, calls or results is not equal to any other.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -24,7 +24,7 @@ use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Transc
 /// A hash of messages and actions.
 pub type Fingerprint = [u8; 32];
 
-/// The fingerprint of a run; `None` if its spans have neither words nor calls nor results.
+/// The fingerprint of a run; `None` if its spans have neither text nor calls nor results.
 #[must_use]
 pub fn of(run: &Run) -> Option<Fingerprint> {
     let (transcript, results) = (Transcript::of(run), Results::of(run));
@@ -156,7 +156,7 @@ fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, builder: &mut
 fn work(step: &Step, builder: &mut FingerprintBuilder) {
     let operation = &step.operation;
     match operation.kind {
-        // Their words are also on those below them; judgements are not the agent's.
+        // Operations below these repeat their text; judgements are not the agent's work.
         Kind::Agent | Kind::AgentCreate | Kind::Chain | Kind::Evaluator | Kind::Prompt | Kind::Unknown => return,
         kind => builder.tag(kind.name()),
     }
@@ -179,11 +179,11 @@ fn in_and_out(operation: &Operation, builder: &mut FingerprintBuilder) {
     builder.value("output", operation.output.get());
 }
 
-/// Writes facts into a hash, each with its length, so that no two lists of facts have the same bytes.
+/// Hashes facts, each with its length, so that different lists of facts never have the same bytes.
 #[derive(Default)]
 struct FingerprintBuilder {
     hash: Sha256,
-    /// Whether words, calls or values were written.
+    /// Whether any text, calls or values were added.
     has_content: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A data set for the Hugging Face Hub: the card of its folder, and the scan for secrets that comes before it.
+//! A data set for the Hugging Face Hub: a scan for secrets, and the card of its folder.
 
 mod columns;
 
@@ -11,20 +11,20 @@ use super::manifest::Manifest;
 use crate::redact::secrets::Scan;
 use columns::Column;
 
-/// The words in a card that this program wrote.
+/// The text by which a card written by this program is recognised.
 pub(super) const MARK: &str = "written by spanbridge";
 
-/// What is learnt of the rows as they are written.
+/// Information collected from rows while they are written.
 #[derive(Debug)]
 pub struct Hub {
     row: Column,
     scan: Scan,
-    /// Forms of secrets that may be in the rows.
+    /// Names of secret forms allowed in the rows.
     allowed: BTreeSet<String>,
 }
 
 impl Hub {
-    /// Of a data set in which secrets of these forms are allowed.
+    /// For a data set in which secrets of these forms are allowed.
     #[must_use]
     pub fn new(scan: Scan, allowed: BTreeSet<String>) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Hub {
         }
     }
 
-    /// Looks at a row. `place`: the run it represents.
+    /// Examines a row. `place`: the run that it represents.
     pub fn row(&mut self, place: &str, text: &str) {
         self.scan.text(place, text);
         if let Ok(row) = serde_json::from_str::<Value>(text) {
@@ -42,7 +42,7 @@ impl Hub {
         }
     }
 
-    /// The secrets that must not leave, a line each.
+    /// The secrets that must not be published, one line each.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let found = self.scan.found().iter().filter(|(name, _)| !self.allowed.contains(*name));
@@ -51,19 +51,19 @@ impl Hub {
             .collect()
     }
 
-    /// Members of rows that have values of several types, which `datasets` cannot load.
+    /// Members of rows with values of several types, which `datasets` cannot load.
     #[must_use]
     pub fn mixed(&self) -> Vec<String> {
         self.row.mixed()
     }
 
-    /// The card: `README.md` of the folder. Its licence is left to the person who publishes it.
+    /// The card: the folder's `README.md`. Adding a licence is left to the publisher.
     #[must_use]
     pub fn card(&self, manifest: &Manifest) -> String {
         let mut card = "---\npretty_name: Agent runs\ntask_categories:\n- text-generation\n".to_owned();
         card.push_str("configs:\n- config_name: default\n  data_files:\n");
         for (split, file) in manifest.files() {
-            // A name of a split has letters, digits, `_` and `.`.
+            // Names of splits may contain letters, digits, `_` and `.`.
             let _ = writeln!(card, "  - split: {}\n    path: {:?}", split.replace('-', "_"), file.file);
         }
         if let Some(features) = self.row.features().filter(|_| self.mixed().is_empty()) {

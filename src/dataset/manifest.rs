@@ -1,4 +1,4 @@
-//! What a data set contains, and what was left out: `manifest.json`.
+//! `manifest.json`: what a data set contains and what was left out.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use super::selection::{Selection, Skipped};
 use crate::formats::{AnyFormat, Loss, LossReason, Options};
 use crate::trace::{Finding, FindingKind};
 
-/// The content of `manifest.json`. It contains no time of writing: the same spans and moments give the same bytes.
+/// The content of `manifest.json`. It does not contain the time of writing, so the same spans and arguments yield the same bytes.
 #[derive(Debug, Serialize)]
 pub struct Manifest {
     /// The version of the program.
     spanbridge: &'static str,
     /// The documents' format.
     pub(super) format: &'static str,
-    /// The options of the format that were chosen.
+    /// The chosen options of the format.
     options: BTreeMap<String, String>,
-    /// Which of the stored traces were read.
+    /// The stored traces that were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
     /// The expression that selects runs.
@@ -27,23 +27,23 @@ pub struct Manifest {
     /// The sides.
     #[serde(skip_serializing_if = "Option::is_none")]
     split: Option<Sides>,
-    /// Whether equal runs are taken once.
+    /// Whether only the first of several equal runs is kept.
     pub(super) dedup: bool,
-    /// What was redacted.
+    /// Redactions by rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) redacted: Option<Redacted>,
     runs: Runs,
-    /// Documents.
+    /// The number of documents.
     documents: u64,
-    /// The contents of each side, by its name.
+    /// The content of each side, by name.
     splits: BTreeMap<String, Side>,
-    /// What the documents cannot hold, by reason.
+    /// Losses of the documents, by reason.
     losses: BTreeMap<LossReason, u64>,
-    /// Problems of the selected runs' data, by kind.
+    /// Findings about the selected runs' data, by kind.
     findings: BTreeMap<FindingKind, u64>,
 }
 
-/// Which of the stored traces were read.
+/// The stored traces that were read.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Source {
     /// Those that started at or after this time.
@@ -60,7 +60,7 @@ pub struct Source {
     pub traces: Vec<String>,
 }
 
-/// What each rule of a redaction found, by its name.
+/// The number of matches of each redaction rule, by name.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Redacted(pub BTreeMap<String, u64>);
 
@@ -72,11 +72,11 @@ struct Sides {
 
 #[derive(Debug, Default, Serialize)]
 struct Runs {
-    /// All that were looked at.
+    /// All runs that were read.
     read: u64,
-    /// Those that documents were written for.
+    /// Runs for which documents were written.
     selected: u64,
-    /// The others, by reason.
+    /// Other runs, by reason.
     skipped: BTreeMap<Skipped, u64>,
     /// Traces that are damaged or could not be read.
     damaged: u64,
@@ -86,19 +86,19 @@ struct Runs {
 struct Side {
     runs: u64,
     documents: u64,
-    /// The files that hold all documents of the side.
+    /// The files that contain all documents of the side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<RowFile>,
 }
 
-/// A file with a row a document.
+/// A file with one row per document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct RowFile {
-    /// Its name, below the manifest's directory.
+    /// Its path, relative to the manifest's directory.
     pub(super) file: String,
     pub(super) rows: u64,
     pub(super) bytes: u64,
-    /// Of its bytes, in hexadecimal digits.
+    /// The SHA-256 of its bytes, in hexadecimal digits.
     pub(super) sha256: String,
 }
 
@@ -107,7 +107,7 @@ fn number(decimal: &str) -> Value {
 }
 
 impl Manifest {
-    /// Of a data set that is about to be written.
+    /// The manifest of a data set to be written.
     #[must_use]
     pub fn new(format: &AnyFormat, options: &Options, selection: &Selection) -> Self {
         let split = selection.split.as_ref().map(|(split, by)| Sides {
@@ -133,12 +133,12 @@ impl Manifest {
         }
     }
 
-    /// Says which traces are read.
+    /// Sets which traces are read.
     pub fn set_source(&mut self, source: Source) {
         self.source = Some(source);
     }
 
-    /// Says what the rules of a redaction found.
+    /// Sets the matches of the redaction rules.
     pub fn set_redacted(&mut self, redacted: Redacted) {
         self.redacted = Some(redacted);
     }
@@ -154,12 +154,12 @@ impl Manifest {
         *self.runs.skipped.entry(why).or_default() += 1;
     }
 
-    /// Counts a run that documents were written for.
+    /// Counts a run for which documents were written.
     pub fn run<'a>(&mut self, side: &str, findings: &[&Finding], documents: impl Iterator<Item = &'a [Loss]>) {
         self.runs(side, 1, findings, documents);
     }
 
-    /// Counts so many runs that documents were written for.
+    /// Counts `count` runs for which documents were written.
     pub fn runs<'a>(&mut self, side: &str, count: u64, findings: &[&Finding], documents: impl Iterator<Item = &'a [Loss]>) {
         self.runs.read += count;
         self.runs.selected += count;
@@ -177,12 +177,12 @@ impl Manifest {
         }
     }
 
-    /// Names a side, which may have no documents.
+    /// Adds a side, which may have no documents.
     pub(super) fn side(&mut self, side: &str) {
         self.splits.entry(side.to_owned()).or_default();
     }
 
-    /// Names a file with documents of a side.
+    /// Adds a file with documents of a side.
     pub(super) fn file(&mut self, side: &str, file: RowFile) {
         self.splits.entry(side.to_owned()).or_default().files.push(file);
     }
@@ -200,7 +200,7 @@ impl Manifest {
         self.splits.get(side).is_none_or(|side| side.runs == 0)
     }
 
-    /// Runs looked at, runs selected, and the others by reason.
+    /// The number of runs read and selected, and of the others by reason.
     pub fn counts(&self) -> (u64, u64, impl Iterator<Item = (Skipped, u64)>) {
         let skipped = self.runs.skipped.iter().map(|(why, count)| (*why, *count));
         (self.runs.read, self.runs.selected, skipped)

@@ -8,11 +8,11 @@
 //! * [`fingerprint`] identifies equal conversations by messages and actions.
 //! * [`Split`] puts a run on a side by a hash of its session, the same on every machine.
 //! * [`Manifest`] counts what was read, left out and written.
-//! * [`Hub`] looks for secrets in the rows, and writes the card of a data set for the Hugging Face Hub.
+//! * [`Hub`] scans the rows for secrets, and writes the card of a data set for the Hugging Face Hub.
 //! * [`Output`] writes the files, one row at a time.
 //!
-//! Runs come one by one and none is kept, so the size of a data set is not limited by memory. Of each run of a data set without
-//! duplicates 32 bytes stay.
+//! Runs are processed one by one and not kept, so the size of a data set is not limited by memory. Dropping duplicates keeps 32 bytes
+//! per run.
 
 pub mod expression;
 pub mod fingerprint;

@@ -13,7 +13,7 @@ use crate::formats::{AnyFormat, Options};
 /// The name of the card of a folder for the Hub.
 const CARD: &str = "README.md";
 
-/// Whether a folder has a file with the name of the card that this program did not write.
+/// Whether a folder has a card that this program did not write.
 #[must_use]
 pub fn has_foreign_card(directory: &Path) -> bool {
     fs::read(directory.join(CARD)).is_ok_and(|text| memchr::memmem::find(&text, super::hub::MARK.as_bytes()).is_none())
@@ -22,7 +22,7 @@ pub fn has_foreign_card(directory: &Path) -> bool {
 /// The manifest's name.
 const MANIFEST: &str = "manifest.json";
 
-/// The side of a data set that has no sides; of rows, what loaders take a file for that names none.
+/// The side of a data set without a split; for rows, the one that loaders assume for a file that names none.
 const fn only_side(layout: Layout) -> &'static str {
     match layout {
         Layout::Documents => "all",
@@ -30,12 +30,12 @@ const fn only_side(layout: Layout) -> &'static str {
     }
 }
 
-/// What files hold.
+/// The layout of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// A document each, in a folder a side.
+    /// One file per document, in one folder per side.
     Documents,
-    /// All documents of a side, one a line.
+    /// All documents of a side, one per line.
     Jsonl,
     /// All documents of a side, as a table.
     Parquet,
@@ -43,29 +43,29 @@ pub enum Layout {
     JsonlAndParquet,
 }
 
-/// Files that cannot be written.
+/// Errors while writing files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The disk does not take them.
+    /// The file system reports an error.
     #[error("cannot write {path}", path = path.display())]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A table cannot be written.
     #[error("cannot write {path}", path = path.display())]
     Parquet {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: ParquetError,
     },
 }
 
-/// A data set that is being written. The manifest comes last, so a directory without one is no complete data set.
+/// A data set being written. The manifest is written last, so a directory without one is incomplete.
 #[derive(Debug)]
 pub struct Output {
     directory: PathBuf,
@@ -81,11 +81,11 @@ struct Side {
 }
 
 impl Output {
-    /// Makes the directory and the files.
+    /// Creates the directory and the files.
     ///
     /// # Errors
     ///
-    /// The disk does not take them, or the format has no tables.
+    /// The file system reports an error, or the format has no tables.
     pub fn create(
         directory: &Path,
         layout: Layout,
@@ -143,17 +143,17 @@ impl Output {
         self.sides.get(side).map_or("", |side| &side.name)
     }
 
-    /// Where documents of a side with separate files are.
+    /// The folder of a side's documents, if these are separate files.
     #[must_use]
     pub fn folder(&self, side: usize) -> &Path {
         self.sides.get(side).map_or(&self.directory, |side| &side.folder)
     }
 
-    /// Writes a document as a row. It is on one line.
+    /// Writes a document, which must be on one line, as a row.
     ///
     /// # Errors
     ///
-    /// The disk does not take it.
+    /// The file system reports an error.
     pub fn row(&mut self, side: usize, text: &str) -> Result<(), OutputError> {
         let Some(side) = self.sides.get_mut(side) else { return Ok(()) };
         if let Some((path, lines)) = &mut side.lines {
@@ -171,7 +171,7 @@ impl Output {
         Ok(())
     }
 
-    /// Files with rows that this data set did not write: whoever loads the directory would take them for a part of it.
+    /// Files with rows that are not from this data set, but that loaders of the directory would take for part of it.
     #[must_use]
     pub fn others(&self) -> Vec<String> {
         let ours = |path: &Path| {
@@ -195,11 +195,11 @@ impl Output {
         others
     }
 
-    /// Removes the files with rows, which must not leave this machine, and a card of an earlier export.
+    /// Removes the files with rows, which must not be published, and the card of an earlier export.
     ///
     /// # Errors
     ///
-    /// The disk does not let them go.
+    /// The file system reports an error.
     pub fn abandon(self) -> Result<(), OutputError> {
         for side in self.sides {
             let table = side.table.map(|(path, _)| path);
@@ -214,11 +214,11 @@ impl Output {
         }
     }
 
-    /// Ends the files and writes the card, if there is one, and the manifest. A side without documents has no file.
+    /// Finishes the files and writes the card, if wanted, and the manifest. A side without documents has no file.
     ///
     /// # Errors
     ///
-    /// The disk does not take them.
+    /// The file system reports an error.
     pub fn finish(self, mut manifest: Manifest, hub: Option<&Hub>) -> Result<(), OutputError> {
         for side in self.sides {
             manifest.side(&side.name);
@@ -244,7 +244,7 @@ impl Output {
         }
         let path = self.directory.join(MANIFEST);
         let text = serde_json::to_string_pretty(&manifest).map_err(io::Error::from);
-        // Whole or not there.
+        // Renamed, so that the file is either complete or missing.
         let unfinished = self.directory.join(".manifest.json.unfinished");
         let written = text
             .and_then(|text| fs::write(&unfinished, format!("{text}\n")))

@@ -1,4 +1,4 @@
-//! Writes rows into files, one a line.
+//! Writes rows to files, one per line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::RowFile;
 use crate::span::hex;
 
-/// A new file: what is there is removed first, so that no link is followed.
+/// Creates a file, removing an existing one first, so that links are not followed.
 pub(super) fn new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -18,7 +18,7 @@ pub(super) fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// A file that counts and hashes what goes into it.
+/// A file that counts and hashes the bytes written.
 #[derive(Debug)]
 pub(super) struct Counted {
     out: BufWriter<File>,
@@ -35,7 +35,7 @@ impl Counted {
         })
     }
 
-    /// The manifest's entry of the file, which is on its way to the disk.
+    /// Flushes the file and returns its entry for the manifest.
     pub(super) fn finish(mut self, file: String, rows: u64) -> io::Result<RowFile> {
         self.out.flush()?;
         Ok(RowFile {

@@ -1,4 +1,4 @@
-//! Selects the runs of a data set, and their side.
+//! Selects the runs of a data set, and their sides.
 
 use std::collections::HashSet;
 
@@ -9,33 +9,33 @@ use super::fingerprint::{self, Fingerprint};
 use super::split::{Split, SplitBy};
 use crate::run::Run;
 
-/// What decides. Without anything it takes every run with agent work.
+/// The criteria. Without any, every run with agent work is selected.
 #[derive(Debug, Default)]
 pub struct Selection {
     /// Only these runs.
     pub(super) filter: Option<Expression>,
     /// The sides.
     pub(super) split: Option<(Split, SplitBy)>,
-    /// What was taken already, where equal runs are taken once.
+    /// Fingerprints of selected runs, if only the first of equal runs is kept.
     seen: Option<HashSet<Fingerprint>>,
 }
 
-/// Why a run is left out.
+/// The reason for leaving out a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
     /// It contains no operation of an agent.
     NoAgentWork,
-    /// The expression does not hold.
+    /// The expression is not true for it.
     Where,
-    /// It is equal to one before it.
+    /// It equals an earlier one.
     Duplicate,
-    /// The format has no document for it.
+    /// The format produces no document for it.
     NoDocument,
 }
 
 impl Skipped {
-    /// Behind a count of runs.
+    /// A description to follow a count of runs.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -47,37 +47,37 @@ impl Skipped {
     }
 }
 
-/// What becomes of a run.
+/// The decision about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It belongs to the data set, on this side: the place in the list of sides, 0 without sides.
+    /// It is selected, for the side with this index; 0 without sides.
     Taken(usize),
-    /// It does not.
+    /// It is left out.
     Skipped(Skipped),
 }
 
 impl Selection {
-    /// Only runs for which the expression is true, on these sides.
+    /// Selects only runs for which the expression is true, and assigns them to these sides.
     #[must_use]
     pub fn new(filter: Option<Expression>, split: Option<(Split, SplitBy)>) -> Self {
         let seen = None;
         Self { filter, split, seen }
     }
 
-    /// The same, but equal runs are taken once: the first that comes.
+    /// Keeps only the first of several equal runs.
     #[must_use]
     pub fn without_duplicates(mut self) -> Self {
         self.seen = Some(HashSet::new());
         self
     }
 
-    /// Whether equal runs are taken once.
+    /// Whether only the first of several equal runs is kept.
     #[must_use]
     pub fn drops_duplicates(&self) -> bool {
         self.seen.is_some()
     }
 
-    /// The names of the sides; one without a name if there are none.
+    /// The names of the sides; one unnamed side if there is no split.
     #[must_use]
     pub fn sides(&self) -> Vec<Option<String>> {
         match &self.split {
@@ -86,7 +86,7 @@ impl Selection {
         }
     }
 
-    /// What becomes of this run. Asked once a run, in the order of the data set.
+    /// Decides about a run. Must be called once per run, in the order of the data set.
     pub fn take(&mut self, run: &Run) -> Verdict {
         if !run.has_agent_work() {
             return Verdict::Skipped(Skipped::NoAgentWork);

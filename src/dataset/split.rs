@@ -1,7 +1,7 @@
 //! Sides of a data set, by a hash: `train:0.9,test:0.1`.
 //!
-//! A run's side depends on its key and on the ratios, on nothing else: not on the machine, the order or the other runs. Runs with one key
-//! are on one side. In Python:
+//! A run's side depends only on its key and the ratios, not on the machine, the order or other runs. Runs with the same key are on the
+//! same side. In Python:
 //!
 //! ```python
 //! import hashlib
@@ -9,8 +9,8 @@
 //! # train:0.9,test:0.1: below 900_000_000 it is train
 //! ```
 //!
-//! The first 8 bytes of the key's SHA-256 are a fraction of 2⁶⁴. The sides lie one after the other in the order in which they are named,
-//! each as long as its ratio, and the fraction falls into one of them. If a ratio grows at the cost of its neighbour, no other runs move.
+//! The first 8 bytes of the key's SHA-256 are a fraction of 2⁶⁴. The sides follow one another in the order they are named, each as long
+//! as its ratio, and the fraction falls into one of them. If a ratio grows at the expense of its neighbour, no other runs move.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::run::Run;
 use crate::transcript::content;
 
-/// One, as ratios are counted.
+/// The unit of ratios: 1.0 in billionths.
 const WHOLE: u64 = 1_000_000_000;
 
 /// Sides with their ratios.
@@ -30,51 +30,51 @@ pub struct Split(Vec<Side>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Side {
     name: String,
-    /// Of [`WHOLE`].
+    /// In parts of [`WHOLE`].
     ratio: u64,
 }
 
-/// What keeps runs together: its hash is their side.
+/// The key that keeps runs together: its hash determines their side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SplitBy {
-    /// The session id; the trace id of a run without one.
+    /// The session id, or the trace id of a run without one.
     #[default]
     Session,
     /// The trace id.
     Trace,
-    /// The run's question without blanks around it; the trace id of a run without one.
+    /// The run's question without surrounding whitespace, or the trace id of a run without one.
     Question,
 }
 
-/// Sides that cannot be used.
+/// Errors in the definition of sides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// A side does not have the form.
+    /// A side has the wrong form.
     #[error("expected NAME:RATIO for each side, for example train:0.9,test:0.1")]
     Form,
-    /// A name is no file name.
+    /// A name is not a valid file name.
     #[error("the name `{name}` may have letters, digits, - and _ only")]
     Name {
-        /// Which.
+        /// The name.
         name: String,
     },
-    /// Two sides have one name.
+    /// Two sides have the same name.
     #[error("`{name}` is named twice")]
     Twice {
-        /// Which.
+        /// The name.
         name: String,
     },
-    /// A ratio is no number between 0 and 1.
+    /// A ratio is not a number between 0 and 1.
     #[error("the ratio of {name} must be a number above 0 and at most 1, with 9 decimals at most")]
     Ratio {
-        /// Of which side.
+        /// The name of the side.
         name: String,
     },
-    /// The ratios are no whole.
+    /// The ratios do not add up to 1.
     #[error("the ratios add up to {sum}, not to 1")]
     Sum {
-        /// What they add up to.
+        /// Their sum.
         sum: String,
     },
 }
@@ -90,7 +90,7 @@ impl Split {
         self.0.iter().map(|side| (side.name.as_str(), decimal(side.ratio)))
     }
 
-    /// The side of this key: its place in the list of names.
+    /// The side of this key, as index in the list of names.
     #[must_use]
     pub fn side(&self, key: &str) -> usize {
         let digest = Sha256::digest(key.as_bytes());
@@ -116,7 +116,7 @@ impl SplitBy {
         }
     }
 
-    /// What a run is split by.
+    /// The key of a run.
     #[must_use]
     pub fn key(self, run: &Run) -> String {
         let said = match self {
@@ -140,7 +140,7 @@ impl FromStr for Split {
             if name.is_empty() || !name.chars().all(is_plain) {
                 return Err(SplitError::Name { name });
             }
-            // File systems may take capitals and small letters for the same.
+            // File systems may not distinguish upper and lower case.
             if sides.iter().any(|have| have.name.eq_ignore_ascii_case(&name)) {
                 return Err(SplitError::Twice { name });
             }
@@ -163,7 +163,7 @@ impl fmt::Display for Split {
     }
 }
 
-/// A decimal number, exactly.
+/// A decimal number in billionths, exactly.
 fn billionths(text: &str) -> Option<u64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());

@@ -1,6 +1,6 @@
-//! Ranks by name: which of several rules for one field wins.
+//! Named ranks, which decide which of several rules for one field wins.
 
-/// The bands, first to last. Among rules for one field the first that has a value wins.
+/// Bands, best first. Among the rules for a field, the first that has a value wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Band {
     /// A key of spanbridge itself.
@@ -9,23 +9,23 @@ pub enum Band {
     Corrects,
     /// The key states the value. Most rules are here.
     Stated,
-    /// A second place for the value: a copy, an older name, a word that several clients use in their own sense.
+    /// A second place for the value: a copy, an older name, or a word that several clients use in their own sense.
     Second,
-    /// The value is inside something larger: a whole request, an input, an output, a map of metadata.
+    /// The value is inside something larger, such as a whole request, an input, an output or a map of metadata.
     Inside,
-    /// The span's name, or another hint that was not meant for this.
+    /// The span's name, or another hint that was not meant as the value.
     Name,
-    /// The form of a key alone, where no dialect knows it.
+    /// Only the form of a key that no dialect knows.
     Shape,
 }
 
-/// Bands are so far apart.
+/// Distance between rank bands.
 const WIDTH: u16 = 1000;
-/// The places of two dialects in a band are so far apart: a rule may be so many places after the band's first.
+/// Distance between two dialects within a band, so a rule may be up to this many steps behind the first.
 const STEP: u16 = 10;
 
 impl Band {
-    /// Every band, first to last.
+    /// All bands, best first.
     pub const ALL: [Self; 7] = [
         Self::Own,
         Self::Corrects,
@@ -36,7 +36,7 @@ impl Band {
         Self::Shape,
     ];
 
-    /// The word in a registry file.
+    /// The word used in a registry file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Band {
         }
     }
 
-    /// The rank of a rule in this band: that of a dialect in this place, so many steps behind the dialect's first.
+    /// The rank of a rule in this band, for the dialect in this place, `behind` steps after the dialect's first rule.
     pub(super) fn rank(self, place: u16, behind: u16) -> u16 {
         (self as u16)
             .saturating_mul(WIDTH)
@@ -58,7 +58,7 @@ impl Band {
             .saturating_add(behind)
     }
 
-    /// The band and the steps behind it in a word such as `inside` or `stated+1`.
+    /// Parses a band and its steps from a word such as `inside` or `stated+1`.
     pub(super) fn parse(text: &str) -> Result<(Self, u16), String> {
         let (word, behind) = text.split_once('+').unwrap_or((text, "0"));
         let band = Self::ALL.into_iter().find(|band| band.word() == word);

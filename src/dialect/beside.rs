@@ -1,40 +1,40 @@
-//! Facts in a span about other operations than its own.
+//! Facts in a span about operations other than its own.
 
 use serde_json::Value;
 
 use super::continuation::Continuation;
 use crate::span::UnixNanos;
 
-/// A tool's result on another span than the tool's.
+/// A tool's result recorded on a span other than the tool's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildResult {
-    /// The tool's name.
+    /// The name of the tool.
     pub tool: String,
-    /// The result, if the tool did not fail.
+    /// The result, unless the tool failed.
     pub result: Option<Value>,
-    /// The error's text, if it did.
+    /// The error's text, if the tool failed.
     pub error: Option<String>,
     /// When it was recorded.
     pub at: UnixNanos,
 }
 
-/// Facts in a span about other operations than its own.
+/// Facts in a span about operations other than its own.
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
-    /// Results of tools below this span that are on this span (adk-rust).
+    /// Results of tools below this span that are recorded on it (adk-rust).
     pub child_results: Vec<ChildResult>,
-    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
+    /// Whether the client sums the tokens of all calls on an agent's span (Spring AI 1.1).
     pub sums_usage: bool,
-    /// Tokens that each message of an agent has on the agent's span: what went into the model for it (Azure).
+    /// Input tokens of each message of an agent, recorded on the agent's span (Azure).
     pub turn_input: Vec<u64>,
-    /// The same, what came out.
+    /// Output tokens of the same messages.
     pub turn_output: Vec<u64>,
-    /// The model call that asked for this tool: its response id, or the id of its span (Claude Code, Monocle).
+    /// The model call that requested this tool, by response id or span id (Claude Code, Monocle).
     pub asked_by: Option<String>,
-    /// The model call whose conversation goes on: the input messages of this span are what is new.
+    /// The model call whose conversation this span continues; its own input messages are only the new ones.
     pub continues: Option<Continuation>,
-    /// Whether the answer ended by itself, as the client says, though it asks for tools.
+    /// Whether the client says that the answer ended by itself, although it requests tools.
     pub ended_by_itself: bool,
-    /// The value that all spans of this operation have in common, each recording one event of it (BeeAI).
+    /// A value shared by all spans of this operation, each of which records one event (BeeAI).
     pub event_group: Option<String>,
 }

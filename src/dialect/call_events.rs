@@ -1,8 +1,7 @@
-//! Model calls that only log records tell: pipelines that sample traces keep these events, and no span beside them.
+//! Model calls recorded only in log records: pipelines that sample traces keep these events but not the spans.
 //!
-//! An event of [`EVENTS`] has the model, the messages and the tokens of one call under the keys of its span, so it becomes that span.
-//! It was written when the call ended; when the call began is not known. A trace that has spans is read from these, with the records as
-//! part of them.
+//! An event in [`EVENTS`] has the model, messages and tokens of one call under the keys of its span, so it becomes that span. It was
+//! written at the end of the call; the start is unknown. If a trace has spans, it is read from those, with the records as parts of them.
 
 use std::sync::Arc;
 
@@ -11,19 +10,19 @@ use sha2::{Digest as _, Sha256};
 use crate::hash::{HashMap, HashSet};
 use crate::span::{AnyValue, LOGS_SCOPE, LogRecord, Scope, Span, SpanId, SpanKind, TraceId};
 
-/// The events that tell a whole call.
+/// Events that describe a whole call.
 const EVENTS: &[&str] = &["gen_ai.client.inference.operation.details"];
 
-/// Attributes that make the name of a span: what was done, and with which model.
+/// Attributes that form the span's name: the operation and the model.
 const NAME: &[&str] = &["gen_ai.operation.name", "gen_ai.request.model"];
 
-/// Whether a message of log records may have such events: a name of one is in it.
+/// Whether an encoded message of log records may contain such an event, judging by the event's name.
 pub(crate) fn may_be_in(message: &[u8]) -> bool {
     EVENTS.iter().any(|event| memchr::memmem::find(message, event.as_bytes()).is_some())
 }
 
-/// The spans of the calls that only these records tell, where the traces of `spans` are known. A record without a trace gets one, whose
-/// id derives from it. `is_told`: whether other records tell a record's call too.
+/// The spans of calls recorded only in these records. `spans` are the known ones. A record without a trace gets one, with an id derived
+/// from its content. `is_told` tells whether other records describe the same call.
 pub(crate) fn spans_of(records: &mut [LogRecord], spans: &[Span], is_told: impl Fn(&LogRecord) -> bool) -> Vec<Span> {
     let have: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
     let is_alone = |record: &LogRecord| record.trace_id.is_none_or(|trace| !have.contains(&trace));
@@ -32,7 +31,7 @@ pub(crate) fn spans_of(records: &mut [LogRecord], spans: &[Span], is_told: impl 
         .filter(|record| EVENTS.contains(&record.name()) && is_alone(record) && !is_told(record))
         .map(|record| (format!("{record:?}"), record))
         .collect();
-    // An exporter that tries again sends a record twice.
+    // An exporter that retries sends a record twice.
     let mut known: HashSet<String> = HashSet::default();
     events.retain(|(text, _)| known.insert(text.clone()));
     let mut named: HashMap<(Option<TraceId>, Option<SpanId>), usize> = HashMap::default();
@@ -46,7 +45,7 @@ pub(crate) fn spans_of(records: &mut [LogRecord], spans: &[Span], is_told: impl 
     let made = events.into_iter().filter_map(|(text, record)| {
         let digest = Sha256::digest(text.as_bytes());
         let (trace, rest) = digest.split_at(16);
-        // Events that were written within another span name that one, all of them.
+        // If several events name the same span, it is the one around them, not theirs.
         let own = record.span_id.filter(|_| named.get(&(record.trace_id, record.span_id)) == Some(&1));
         let trace_id = record.trace_id.or_else(|| TraceId::from_bytes(trace))?;
         let span_id = own.or_else(|| SpanId::from_bytes(rest.get(..8)?))?;
@@ -63,7 +62,7 @@ fn span(record: &LogRecord, trace_id: TraceId, span_id: SpanId, scope: &Arc<Scop
     (span.start, span.end) = (record.when(), record.when());
     span.attributes = record.attributes.clone();
     span.dropped_attributes = record.dropped_attributes;
-    // Some exporters write the content as the body.
+    // Some exporters put the content into the body.
     if let AnyValue::KvList(body) = &record.body {
         for (key, value) in body.iter().filter(|(key, _)| record.attributes.get(key).is_none()) {
             span.attributes.push(key.clone(), value.clone());

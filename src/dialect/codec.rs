@@ -1,4 +1,4 @@
-//! Decodes values from the form in which attributes have them.
+//! Decodes attribute values.
 
 mod client_messages;
 mod content;
@@ -26,7 +26,7 @@ use client_messages::{
 };
 pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
-use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
+use kept_text::{is_null_input, is_only_printed, json_text, text_to_keep};
 pub(super) use kept_text::{recorded, takes_text};
 use opened::{ends, json};
 use parts_of_text::{event_span, has_object, model_of_id, name_of_tool, printed_input, snake_case, without_mark, words_then_calls};
@@ -34,23 +34,23 @@ pub(super) use paths::at;
 use paths::at_paths;
 pub(super) use split_off::is_body as is_split_off;
 
-/// A value opened.
+/// A decoded value.
 #[derive(Debug, Clone)]
 pub(super) enum Decoded {
-    /// As JSON.
+    /// A JSON value.
     Value(Value),
-    /// As what flattened keys span.
+    /// A list or map built from flattened keys.
     Tree(flat::Tree),
-    /// As it was recorded.
+    /// The recorded text, not parsed yet.
     Recorded(Recorded),
-    /// As messages.
+    /// Messages.
     Messages(Vec<Message>),
-    /// As a time.
+    /// A time.
     Time(UnixNanos),
 }
 
-/// Decodes the value at a rule's place, and keeps it for later readers of the same text; `None` if there is nothing of use.
-/// `mended` receives what was wrong with JSON that was read nevertheless.
+/// Decodes the value at a rule's place and keeps it for later readers of the same text; `None` if it is of no use. `mended` receives the
+/// faults of JSON that was repaired.
 pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, mended: &mut Mended) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
@@ -113,7 +113,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
-            if json_text(raw).is_some_and(|text| is_nobodys(rule, text)) {
+            if json_text(raw).is_some_and(|text| is_only_printed(rule, text)) {
                 return None;
             }
             if let Some(text) = text_to_keep(rule, raw, opened.as_deref()) {
@@ -136,7 +136,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                 mended.add(said);
                 let whole = of_stream(&whole, mended).unwrap_or(whole);
                 if !whole.is_object() && !whole.is_array() {
-                    // Other text may be read otherwise by a rule with another codec.
+                    // A rule with another codec may read other text differently.
                     return of_whole(rule, whole);
                 }
                 opened.value = Some(whole);
@@ -161,19 +161,18 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
     useful(rule, value)
 }
 
-/// Whether a text that only begins like JSON is the result that the model was given, with nothing cut off and no end made up: it is
-/// no wrapping of a client that lost its end.
+/// Whether a text that starts like JSON is a tool result to be passed on as it is, even if incomplete, because it is not a client's
+/// wrapping that lost its end.
 fn is_result_as_given(rule: &Rule, opened: &Value) -> bool {
     rule.field == Field::ToolResult && rule.paths.is_empty() && !super::result::is_wrapped(opened)
 }
 
-/// Whether something is lost when this rule decodes nothing from its place. Unknown words are no loss, nor
-/// is a moment before the span.
+/// Whether information is lost if this rule decodes nothing from its place. Unknown words, or a time before the span, are not a loss.
 pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> bool {
     let value = match raw {
         Raw::Value(_, value) => value,
         Raw::JsonText(_) => return rule.field != Field::Beside,
-        // Messages whose members are all known, and have no content, are no tree.
+        // Messages whose members are all known but that have no content do not form a tree.
         Raw::Group(_) => return matches!(decoded, Some(Decoded::Tree(_))),
         Raw::Name(_) | Raw::Event(_) | Raw::Events(_) | Raw::Body(..) => return false,
     };
@@ -182,7 +181,7 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
     rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && has_content(value)
 }
 
-/// The kind of operation at a rule's place.
+/// The kind of operation named at a rule's place.
 pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     if let (Codec::Text, [], [_, ..]) = (rule.codec, rule.paths, rule.values) {
         match raw {
@@ -191,7 +190,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
             _ => {}
         }
     }
-    // Whatever the value is.
+    // Any value will do.
     if let ([("*", kind)], true) = (rule.values, rule.is_of_unknown()) {
         let there = match raw {
             Raw::Value(_, value) => !value.is_empty(),
@@ -208,7 +207,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     }
 }
 
-/// The response that was recorded as the pieces of its stream.
+/// The response, if it was recorded as the chunks of its stream.
 fn of_stream(whole: &Value, mended: &mut Mended) -> Option<Value> {
     match whole {
         Value::Array(_) => streams::response(whole),
@@ -236,7 +235,7 @@ fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
     if value.as_str().is_some_and(|text| is_null_input(rule, text)) {
         return None;
     }
-    // What clients write of a parameter, a name or an id that nobody gave. Of content it may be the words.
+    // Clients write these words for a parameter, name or id that was not set. In content they may be real text.
     if !rule.field.is_content() && value.as_str().is_some_and(normalize::is_unstated) {
         return None;
     }
@@ -301,7 +300,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             };
             match found {
                 Some(Value::Object(_)) => true,
-                // The whole input in a text: JSON of JavaScript's LangChain, a printed dict of Python's.
+                // The whole input as text: JSON from LangChain for JavaScript, a printed dict from Python.
                 Some(Value::String(text)) => value.as_object().is_some_and(|members| members.len() == 1) && has_object(text),
                 _ => false,
             }
@@ -330,7 +329,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         Codec::Python => super::python::read(&text_of(raw)?),
         Codec::ListOfJson => match raw {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
-            // Backends without lists have their JSON text.
+            // Backends without lists store them as JSON text.
             other => Some(match json(rule, other, mended)? {
                 Value::Array(items) => items.into_iter().map(parse_deep).collect(),
                 only => Value::Array(vec![only]),
@@ -368,7 +367,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             Raw::Value(_, AnyValue::Array(items)) => Some((items.len() as u64).into()),
             _ => Some(1.into()),
         },
-        // Opened before.
+        // These were opened above.
         Codec::Json | Codec::ByMime | Codec::Flat | Codec::FlatChoices => None,
         Codec::MessageEvent
         | Codec::SplitOff
@@ -397,7 +396,7 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
             let text = text_of(other)?;
             match mend::parse(&text) {
                 Some(Value::Array(items)) => Some(Value::Array(items)),
-                // Koog writes '[tool_calls]', which is no JSON.
+                // Koog writes '[tool_calls]', which is not JSON.
                 _ => {
                     let inside = text
                         .trim()
@@ -411,7 +410,7 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
     }
 }
 
-/// The rule's own word for a value, where it has a list of them: no word, no value.
+/// The rule's own word for a value. If the rule lists words, a value outside the list is ignored.
 fn mapped(rule: &Rule, value: Value) -> Option<Value> {
     if matches!(rule.field, Field::Parameter | Field::FormatExtras | Field::Metadata) {
         return Some(value);

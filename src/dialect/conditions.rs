@@ -1,4 +1,4 @@
-//! Which rules a span's scope and keys allow.
+//! Decides which rules a span's scope and keys allow.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -6,14 +6,13 @@ use super::rule::{Rule, fits};
 use super::rule_index::RuleIndex;
 use crate::span::Span;
 
-/// The conditions of rules on one span. A condition may ask every key, and many keys ask for the same rule, so each rule is decided
-/// once.
+/// The conditions of rules on one span. A condition may look at all keys, and many keys share a rule, so each decision is cached.
 pub(super) struct Conditions<'a> {
     rules: &'a RuleIndex,
     span: &'a Span,
-    /// By the numbers of the rules.
+    /// Decisions by rule number.
     decided: RefCell<Vec<Option<bool>>>,
-    /// The keys in order, once a rule asks for some.
+    /// The sorted keys, computed when a rule needs them.
     keys: OnceCell<Vec<&'a str>>,
 }
 
@@ -27,7 +26,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether the rule with this number applies to all spans with this one's scope and keys, as far as those decide it.
+    /// Whether the rule with this number can apply to spans with this scope and these keys.
     pub(super) fn hold(&self, index: usize) -> bool {
         let known = self.decided.borrow().get(index).copied().flatten();
         known.unwrap_or_else(|| {
@@ -39,13 +38,13 @@ impl<'a> Conditions<'a> {
         })
     }
 
-    /// Whether a dialect has a rule for this key, on spans with this one's scope and keys.
+    /// Whether a dialect has a rule for this key on spans with this scope and these keys.
     pub(super) fn claim(&self, key: &str) -> bool {
         let matches = |(index, rule): (usize, &Rule)| !rule.is_of_unknown() && self.have_asked_key(rule) && self.hold(index);
         self.rules.exact(key).any(matches) || self.rules.prefixed(key).any(matches)
     }
 
-    /// Whether the span has one of the keys whose values the rule asks for, or the rule asks for none.
+    /// Whether the span has one of the keys whose values the rule checks, or the rule checks none.
     fn have_asked_key(&self, rule: &Rule) -> bool {
         rule.when.attribute.is_empty() || rule.when.attribute.iter().any(|(key, _)| self.has_key(key))
     }
@@ -58,7 +57,7 @@ impl<'a> Conditions<'a> {
         })
     }
 
-    /// Whether a key has this form.
+    /// Whether any key matches this pattern.
     fn has_key(&self, pattern: &str) -> bool {
         let keys = self.keys();
         let first_from = |start: &str| keys.get(keys.partition_point(|key| *key < start));

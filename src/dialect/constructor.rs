@@ -1,17 +1,17 @@
-//! LangChain's dumps of its objects, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`, as their content.
+//! Unwraps LangChain's object dumps, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`.
 
 use serde_json::{Map, Value};
 
-/// How deep dumps are looked for. Seen: a dozen levels of state, messages and blocks.
-const DEEPEST: usize = 32;
+/// Maximum depth of dumps. In practice there are a dozen levels of state, messages and blocks.
+const MAX_DEPTH: usize = 32;
 
-/// The value with its dumps opened.
+/// Replaces the dumps in a value with their content.
 pub(crate) fn open(value: Value) -> Value {
     opened(value, 0)
 }
 
 fn opened(value: Value, depth: usize) -> Value {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return value;
     }
     match value {
@@ -28,7 +28,7 @@ fn opened(value: Value, depth: usize) -> Value {
     }
 }
 
-/// The arguments of a dumped object, with its class as `type` where they have none; any other map comes back.
+/// The arguments of a dumped object, with its class as `type` unless they have one; any other map is returned as the error.
 fn inside(mut map: Map<String, Value>) -> Result<Map<String, Value>, Map<String, Value>> {
     if !(map.get("lc").is_some_and(Value::is_number) && map.get("kwargs").is_some_and(Value::is_object)) {
         return Err(map);

@@ -1,27 +1,27 @@
-//! A span that continues another one's conversation.
+//! Links a span to the conversation it continues.
 
 use crate::span::{AnyValue, Attributes, SpanId};
 
-/// The key of the span.
+/// Key of the span's id.
 const SPAN_ID: &str = "spanbridge.continues.span_id";
-/// The key of the number of messages.
+/// Key of the number of messages.
 const MESSAGES: &str = "spanbridge.continues.messages";
 
-/// With which conversation a span goes on. A conversation is all that went into a model call and what came out of it, so a span
-/// has as its own input messages only what is new.
+/// The conversation that a span continues. A conversation is the input and output of a model call, so a span that continues one has only
+/// the new messages as its own input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Continuation {
-    /// The span with that conversation, which is of the same trace.
+    /// The span with that conversation, in the same trace.
     pub span_id: SpanId,
-    /// How many of its messages, from its beginning, went in; `None`: all.
+    /// How many of its messages, counted from the start, are continued; `None` means all.
     pub messages: Option<u64>,
-    /// How many messages at the end of what went into that span did not go in again, and none of its answer; only clients that count
-    /// from the end have it (LiveKit), and it is not written.
+    /// How many messages at the end of that span's input were not sent again, nor its answer. Only clients that count from the end set this
+    /// (LiveKit), and it is not written.
     pub without: Option<u64>,
 }
 
 impl Continuation {
-    /// Goes on with all of the conversation of this span.
+    /// Continues all of this span's conversation.
     #[must_use]
     pub fn of(span_id: SpanId) -> Self {
         Self {
@@ -31,19 +31,19 @@ impl Continuation {
         }
     }
 
-    /// Whether bytes may hold a span that goes on with another.
+    /// Whether encoded spans may contain one that continues another.
     #[must_use]
     pub fn may_be_in(bytes: &[u8]) -> bool {
         memchr::memmem::find(bytes, SPAN_ID.as_bytes()).is_some()
     }
 
-    /// The span that these attributes name.
+    /// The span named by these attributes.
     #[must_use]
     pub fn base_of(attributes: &Attributes) -> Option<SpanId> {
         attributes.text(SPAN_ID).and_then(SpanId::from_hex)
     }
 
-    /// Adds it to the attributes of a span.
+    /// Adds the continuation to a span's attributes.
     pub fn write(&self, attributes: &mut Attributes) {
         attributes.push(SPAN_ID, self.span_id.to_string());
         if let Some(messages) = self.messages {
@@ -51,7 +51,7 @@ impl Continuation {
         }
     }
 
-    /// Removes any from the attributes of a span.
+    /// Removes any continuation from a span's attributes.
     pub fn remove(attributes: &mut Attributes) {
         attributes.0.retain(|(key, _)| key != SPAN_ID && key != MESSAGES);
     }

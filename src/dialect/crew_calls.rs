@@ -1,11 +1,11 @@
-//! Arguments of tools as CrewAI's tool usage has them: what the model wrote, and the call that was read in it.
+//! Tool arguments in CrewAI's tool usage: the model's text, and the call parsed from it.
 
 use serde_json::{Map, Value};
 
 use super::{mend, python};
 
-/// The arguments in `{"tool_string": "Thought: ..", "tool": "CrewStructuredTool(..)", "calling": "tool_name='f' arguments={..}"}`:
-/// those of the call, else those in the model's words.
+/// The arguments in `{"tool_string": "Thought: ..", "tool": "CrewStructuredTool(..)", "calling": "tool_name='f' arguments={..}"}`: those of
+/// the parsed call, else those in the model's text.
 pub(super) fn arguments(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
     let is_usage = map.contains_key("tool_string") && map.keys().all(|key| matches!(key.as_str(), "tool_string" | "tool" | "calling"));
@@ -21,14 +21,14 @@ fn of_calling(map: &Map<String, Value>) -> Option<Value> {
         other => other.clone(),
     };
     match calling.get("arguments")? {
-        // A tool without arguments.
+        // The tool has no arguments.
         Value::Null => Some(Value::Object(Map::new())),
         object @ Value::Object(_) => Some(object.clone()),
         _ => None,
     }
 }
 
-/// `Action Input: {..}`, the last line that has one.
+/// Reads the last line with `Action Input: {..}`.
 fn of_words(map: &Map<String, Value>) -> Option<Value> {
     let (_, input) = map.get("tool_string")?.as_str()?.rsplit_once("Action Input:")?;
     let input = input.split("\nObservation").next().unwrap_or(input).trim();

@@ -1,17 +1,17 @@
-//! JSON that a client cut off at its limit for attribute values (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`): what is
-//! complete, and the beginning of the text that was cut.
+//! Recovers JSON that a client truncated at its limit for attribute values (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`): the complete part, and
+//! the beginning of the truncated text.
 
 use serde_json::Value;
 
 use crate::json_tokens::{Kind, Token, Tokens};
 
-/// Shorter texts with a bracket first are words.
-const SHORTEST: usize = 32;
+/// Shorter texts that start with a bracket are prose.
+const MIN_JSON_BYTES: usize = 32;
 
-/// Members whose text is useful without its end. Half an id or a name is another one.
+/// Members whose text is useful without its end. Half an id or name would be a different one.
 const WORDS: [&str; 7] = ["content", "text", "response", "result", "output", "thinking", "reasoning"];
 
-/// Words of those who cut texts, in brackets or behind dots.
+/// Words that mark truncation, in brackets or after dots.
 const OF_MARKS: [&str; 9] = [
     "truncat",
     "cut",
@@ -24,16 +24,16 @@ const OF_MARKS: [&str; 9] = [
     "bytes",
 ];
 
-/// Longer notes in brackets are no marks.
-const LONGEST_MARK: usize = 100;
+/// Maximum length of a mark in brackets.
+const MAX_MARK_BYTES: usize = 100;
 
-/// Whether a text may be JSON that lost its end. A look at both ends.
+/// Whether a text may be truncated JSON, judging by its ends.
 pub(super) fn may_be_cut(text: &str) -> bool {
     let bytes = text.trim_ascii().as_bytes();
-    bytes.len() >= SHORTEST && matches!(bytes, [b'[' | b'{', .., last] if !matches!(last, b']' | b'}'))
+    bytes.len() >= MIN_JSON_BYTES && matches!(bytes, [b'[' | b'{', .., last] if !matches!(last, b']' | b'}'))
 }
 
-/// The text before a client's mark for a cut text: `...`, `[truncated]`, `... (512 more chars)`.
+/// The text before a client's truncation mark: `...`, `[truncated]`, `... (512 more chars)`.
 pub(super) fn without_mark(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let is_end = |char: char| char.is_whitespace() || matches!(char, '.' | '\u{2026}' | '-' | '_' | '*');
@@ -47,27 +47,27 @@ pub(super) fn without_mark(text: &str) -> Option<&str> {
     if let Some((open, close)) = closed {
         let at = text.rfind(*open)?;
         let note = text.get(at + 1..)?.strip_suffix(*close)?;
-        let is_note = note.len() <= LONGEST_MARK && !note.contains(['"', '{', '}']) && !note.is_empty() && has_word(note);
+        let is_note = note.len() <= MAX_MARK_BYTES && !note.contains(['"', '{', '}']) && !note.is_empty() && has_word(note);
         return is_note.then(|| text.get(..at).unwrap_or_default().trim_end_matches(is_end));
     }
     // `... truncated`
     let last = text.trim_end_matches(|char: char| char.is_ascii_alphanumeric() || char == ' ');
     let note = text.get(last.len()..)?;
-    if dots(last) && note.len() <= LONGEST_MARK && has_word(note) {
+    if dots(last) && note.len() <= MAX_MARK_BYTES && has_word(note) {
         return Some(last.trim_end_matches(is_end));
     }
     dots(text).then(|| text.trim_end_matches(is_end))
 }
 
-/// The list or object of a JSON text without its end; `None` if it is no such text.
+/// Parses truncated JSON as a list or object; `None` if the text is nothing like that.
 pub(super) fn open(text: &str) -> Option<Value> {
     may_be_cut(text).then(|| open_unmarked(text)).flatten()
 }
 
-/// The same of a text before the mark of its cut, which may end in a bracket.
+/// Like [`open`], for text before a truncation mark, which may end in a bracket.
 pub(super) fn open_unmarked(text: &str) -> Option<Value> {
     let text = text.trim_ascii();
-    if text.len() < SHORTEST || !text.starts_with(['[', '{']) {
+    if text.len() < MIN_JSON_BYTES || !text.starts_with(['[', '{']) {
         return None;
     }
     let mut scan = Scan::default();
@@ -91,20 +91,20 @@ pub(super) fn open_unmarked(text: &str) -> Option<Value> {
     })
 }
 
-/// Where in a JSON text the scan is. It does not check the text: what it keeps is parsed afterwards.
+/// State of a scan through JSON text. The scan does not validate: whatever it keeps is parsed afterwards.
 #[derive(Default)]
 struct Scan<'a> {
     open: Vec<Open<'a>>,
-    /// Where the string begins that is not closed yet.
+    /// Start of the string that is still open.
     string: Option<usize>,
-    /// The text up to here is whole, if what is open here is closed: before a comma, or behind a bracket.
+    /// The text up to here is complete if `whole_depth` brackets are closed: before a comma or after a bracket.
     whole: usize,
     whole_depth: usize,
 }
 
 struct Open<'a> {
     is_object: bool,
-    /// The next string is a key.
+    /// Whether the next string is a key.
     expects_key: bool,
     key: &'a str,
 }
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
         (self.whole, self.whole_depth) = (until, self.open.len());
     }
 
-    /// Whether the open string contains words.
+    /// Whether the open string is the value of a member of [`WORDS`].
     fn contains_words(&self) -> bool {
         self.open
             .last()
@@ -154,7 +154,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Bytes of an escape at the end of a string that lacks its end.
+/// Length of an incomplete escape at the end of a string.
 pub(super) fn half_escape(string: &str) -> usize {
     let bytes = string.as_bytes();
     let escape = bytes.iter().rposition(|byte| *byte == b'\\');
@@ -163,7 +163,7 @@ pub(super) fn half_escape(string: &str) -> usize {
     };
     let slashes = bytes.iter().take(at + 1).rev().take_while(|byte| **byte == b'\\').count();
     let rest = bytes.len() - at;
-    // An even number of them are escaped themselves.
+    // An even number of backslashes escape each other.
     let is_half = slashes % 2 == 1 && (rest == 1 || bytes.get(at + 1) == Some(&b'u'));
     if is_half { rest } else { 0 }
 }

@@ -1,12 +1,12 @@
-//! Content that a client stored elsewhere: the span has its address (`gen_ai.input.messages_ref`) in its place.
+//! Content that a client stored elsewhere, leaving only its address on the span (`gen_ai.input.messages_ref`).
 
 use crate::span::{AnyValue, Attributes, Span};
 use crate::trace::{Finding, FindingKind};
 
-/// What the key of an address ends in.
+/// Suffix of the key of an address.
 const SUFFIX: &str = "_ref";
 
-/// The key whose content this attribute has the address of, and the address.
+/// The key of the content that this attribute gives the address of, and the address.
 pub(crate) fn address<'a>(key: &'a str, value: &'a AnyValue) -> Option<(&'a str, &'a str)> {
     let content = key.strip_suffix(SUFFIX)?;
     match value {
@@ -15,12 +15,12 @@ pub(crate) fn address<'a>(key: &'a str, value: &'a AnyValue) -> Option<(&'a str,
     }
 }
 
-/// Whether the content of an address is there, too.
+/// Whether the span also has the content itself.
 pub(crate) fn is_here(attributes: &Attributes, content: &str) -> bool {
     attributes.get(content).is_some()
 }
 
-/// Says where the content lies. `None` if the attribute is no address; nothing is found where the content is there, too.
+/// Reports where the content is stored. `None` if the attribute is not an address; no finding if the span also has the content.
 pub(super) fn finding(span: &Span, key: &str, value: &AnyValue) -> Option<Option<Finding>> {
     let (content, address) = address(key, value)?;
     let detail = || format!("{content} lies elsewhere, at {address}: it is not read");

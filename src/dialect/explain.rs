@@ -1,4 +1,4 @@
-//! Explains a span's attributes: which rule reads each, and which are unread.
+//! Explains a span's attributes: which rule reads each one, and which are unread.
 
 use std::cell::RefCell;
 
@@ -9,36 +9,36 @@ use crate::hash::HashMap;
 use crate::operation::Operation;
 use crate::span::Span;
 
-/// What became of an attribute.
+/// What happened to an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Explained {
-    /// Which of the span's attributes.
+    /// Index of the attribute.
     pub index: usize,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
 }
 
-/// What becomes of an attribute.
+/// What happens to an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// A rule of a dialect reads it.
     Mapped {
-        /// The field that it feeds, as `semconv/` spells it.
+        /// The field it sets, as spelled in `semconv/`.
         field: &'static str,
-        /// Whose rule.
+        /// The dialect of the rule.
         dialect: String,
     },
-    /// A rule reads it by its name or its shape alone.
+    /// A rule reads it only by its name or shape.
     Guessed {
-        /// The field that it feeds.
+        /// The field it sets.
         field: &'static str,
     },
-    /// No rule reads it: it stays among the operation's own attributes.
+    /// No rule reads it, so it stays among the operation's own attributes.
     Left,
 }
 
-/// What became of each attribute of a span that was read as this operation. Where several rules read a key, the one is named that comes
-/// first; another attribute may have a better value for the same field.
+/// Explains each attribute of a span that was read as this operation. If several rules read a key, names the first; another attribute may
+/// have a better value for the same field.
 #[must_use]
 pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
     let conditions = Conditions::of(registry.index(), span);
@@ -49,7 +49,7 @@ pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -
             && (rule.when.name.is_empty() || rule.when.name.iter().any(|pattern| fits(pattern, &span.name)))
             && (rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has))
     };
-    // Many keys ask for one rule, and it may look for others.
+    // Many keys share a rule, and it may look at other keys, so decisions are cached.
     let decided: RefCell<HashMap<usize, bool>> = RefCell::default();
     let fate = |key: &str| {
         let matches = |(number, rule): &(usize, &Rule)| *decided.borrow_mut().entry(*number).or_insert_with(|| decide(*number, rule));

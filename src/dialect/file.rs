@@ -1,8 +1,8 @@
 //! Reads a dialect's rules from a registry file (`semconv/<dialect>/attributes.yaml`, or a user's `--semconv FILE`).
 //!
-//! The file is an OTel Weaver registry file (`file_format: definition/2`); our rules are in
-//! `annotations.spanbridge` of an attribute, an event or a span. Conditions of all rules of a dialect are written once: under
-//! `spanbridge` in the folder's `manifest.yaml`, or at the top of a user's file.
+//! The file is an OTel Weaver registry file (`file_format: definition/2`); our rules are in `annotations.spanbridge` of an attribute, event
+//! or span. Conditions shared by all rules of a dialect are written once: under `spanbridge` in the folder's `manifest.yaml`, or at the top
+//! of a user's file.
 
 mod error;
 mod user;
@@ -36,14 +36,14 @@ struct ManifestText {
     spanbridge: DefaultsText,
 }
 
-/// Conditions that rules have by default.
+/// Default conditions of rules.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DefaultsText {
-    /// Of every rule.
+    /// For every rule.
     #[serde(default)]
     when: WhenText,
-    /// Of the rules for a field.
+    /// For the rules of a field.
     #[serde(default)]
     fields: BTreeMap<String, WhenText>,
 }
@@ -66,23 +66,23 @@ impl DefaultsText {
 
 #[derive(Deserialize)]
 struct EntryText {
-    /// Of an attribute.
+    /// Set for an attribute.
     key: Option<String>,
-    /// Of an event; of a span it is a map.
+    /// Set for an event; for a span it is a map.
     #[serde(default)]
     name: serde_json::Value,
-    /// Of a span; of an attribute the type of its values.
+    /// Set for a span; for an attribute it is the type of its values.
     #[serde(rename = "type", default)]
     kind: serde_json::Value,
     #[serde(default)]
     annotations: BTreeMap<String, serde_json::Value>,
-    /// What other tools read.
+    /// Annotations for other tools.
     #[serde(flatten)]
     others: BTreeMap<String, serde_json::Value>,
 }
 
 impl EntryText {
-    /// What it is about.
+    /// The name of the attribute, event or span.
     fn name(&self) -> &str {
         let names = [self.key.as_deref(), self.name.as_str(), self.kind.as_str()];
         names.into_iter().flatten().next().unwrap_or_default()
@@ -97,7 +97,7 @@ struct RuleText {
     codec: Option<String>,
     #[serde(default)]
     key: Option<String>,
-    /// Several keys, each a rule; of those that have a value the first wins.
+    /// Several keys, each a rule; the first that has a value wins.
     #[serde(default)]
     keys: Vec<String>,
     #[serde(default)]
@@ -114,7 +114,7 @@ struct RuleText {
     write: Option<WriteText>,
 }
 
-/// A band with steps behind it, or a number: 0 wins over everything.
+/// A band with steps behind it, or a number; 0 beats everything.
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
 enum RankText {
@@ -122,7 +122,7 @@ enum RankText {
     Band(String),
 }
 
-/// Whether operations are written under this key: always, on some kinds, or as these words for ours.
+/// Whether operations are written under this key: always, for some kinds, or with these words for ours.
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
 enum WriteText {
@@ -143,7 +143,7 @@ struct WhenText {
 }
 
 impl WhenText {
-    /// Inherits the conditions that it lacks; an empty list means no such condition.
+    /// Inherits missing conditions; an empty list means that there is no such condition.
     fn fill(&mut self, other: &Self) {
         fn fill<T: Clone>(have: &mut Option<T>, other: &Option<T>) {
             if have.is_none() {
@@ -164,7 +164,7 @@ impl WhenText {
 pub struct Folder<'a> {
     /// The dialect's name.
     pub dialect: &'a str,
-    /// Its place among the dialects, from 1: of rules of the same rank those of the first dialect win.
+    /// Its place among the dialects, from 1: between rules of equal rank, the first dialect wins.
     pub place: u16,
     /// The text of `manifest.yaml`.
     pub manifest: &'a str,
@@ -176,12 +176,12 @@ impl Folder<'_> {
     /// The rules of the folder.
     ///
     /// # Errors
-    /// When a text is no such file, or a rule has an unknown field, codec, rank, place or kind.
+    /// When a text is not such a file, or a rule has an unknown field, codec, rank, place or kind.
     pub fn rules(&self) -> Result<Vec<Rule>, FileError> {
         self.read().rules()
     }
 
-    /// The inverse rules of the folder: those that are marked with `write`.
+    /// The folder's inverse rules: those marked with `write`.
     ///
     /// # Errors
     /// As [`Folder::rules`].
@@ -199,7 +199,7 @@ impl Folder<'_> {
     }
 }
 
-/// Where rules are read from: a folder, or a user's file, which has no place and no manifest.
+/// A source of rules: a folder, or a user's file, which has no place and no manifest.
 struct Source<'a> {
     dialect: &'a str,
     place: Option<u16>,
@@ -207,10 +207,10 @@ struct Source<'a> {
     text: &'a str,
 }
 
-/// The rules in the text of a user's registry file.
+/// The rules in a user's registry file.
 ///
 /// # Errors
-/// When the text is no such file or has no rule, or a rule has an unknown field, codec, rank, place or kind.
+/// When the text is not such a file or has no rules, or a rule has an unknown field, codec, rank, place or kind.
 pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
     let source = Source {
         dialect,
@@ -278,7 +278,7 @@ impl Source<'_> {
         Ok(out)
     }
 
-    /// What a rule without a rank has: in `semconv/` it states its value, in a user's file it wins over everything.
+    /// The rank of a rule. Without one, a rule in `semconv/` counts as stated, and a rule in a user's file beats everything.
     fn rank(&self, text: Option<RankText>) -> Result<u16, String> {
         let place = self.place.unwrap_or_default();
         match text {
@@ -342,10 +342,10 @@ fn yaml<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, FileError> {
 }
 
 impl Registry {
-    /// These rules and those of a user's registry file, which win.
+    /// Adds the rules of a user's registry file, which win.
     ///
     /// # Errors
-    /// When the text is no registry file, or a rule in it has an unknown word.
+    /// When the text is not a registry file, or a rule in it has an unknown word.
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
         Ok(self.with_rules(rules("own", text)?))
     }
@@ -403,7 +403,7 @@ fn pairs(map: serde_json::Map<String, serde_json::Value>) -> List<(Text, Text)> 
     leak_list(pairs.collect())
 }
 
-/// Rules live as long as the program, so their texts may too; a program reads such a file once.
+/// Rules live as long as the program, so their texts may be leaked; a program reads such a file once.
 fn leak(text: String) -> Text {
     Box::leak(text.into_boxed_str())
 }

@@ -1,20 +1,20 @@
-//! Flattened indexed keys (`llm.input_messages.0.message.role`) converted to lists and maps.
+//! Converts flattened indexed keys (`llm.input_messages.0.message.role`) to lists and maps.
 
 use serde_json::Value;
 
 use crate::hash::Keyed;
 use crate::span::AnyValue;
 
-/// What flattened keys span.
+/// The value built from flattened keys.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     /// The list or map.
     pub(super) value: Value,
-    /// Places of the attributes that do not belong in it.
+    /// Places of attributes that do not fit in it.
     pub(super) strays: Vec<usize>,
 }
 
-/// A tree under construction: a node with a numbered child is a list.
+/// A node under construction; if it has a numbered child, it is a list.
 #[derive(Default)]
 struct Node<'a> {
     value: Option<(usize, &'a AnyValue)>,
@@ -22,7 +22,7 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// Its list or map. A value beside members, and a name beside numbers, belong to neither.
+    /// Converts the node to a list or map. A value next to members, or a name next to numbers, fits in neither.
     fn into_value(self, strays: &mut Vec<usize>) -> Value {
         let children = self.children.into_list();
         if children.is_empty() {
@@ -48,21 +48,21 @@ fn is_index(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Sorts digits by their number, however many there are.
+/// Sort key for digits by numeric value, however many there are.
 fn by_number(digits: &str) -> (usize, &str) {
     let number = digits.trim_start_matches('0');
     (number.len(), number)
 }
 
-/// Keys have a dozen segments at most. A longer key belongs in no tree: the tree is walked by recursion.
-const DEEPEST: usize = 64;
+/// Maximum number of segments of a key; real keys have a dozen. The tree is walked recursively, so longer keys are left out.
+const MAX_SEGMENTS: usize = 64;
 
-/// The tree that these keys (after the prefix) span, each with the place of its attribute. Gaps between indices close up.
+/// Builds the tree of these keys (without prefix), each with the place of its attribute. Gaps between indices close up.
 pub(super) fn tree<'a>(members: impl IntoIterator<Item = (usize, &'a str, &'a AnyValue)>) -> Tree {
     let mut root = Node::default();
     let mut strays = Vec::new();
     for (place, key, value) in members {
-        if key.split('.').nth(DEEPEST).is_some() {
+        if key.split('.').nth(MAX_SEGMENTS).is_some() {
             strays.push(place);
             continue;
         }
@@ -76,7 +76,7 @@ pub(super) fn tree<'a>(members: impl IntoIterator<Item = (usize, &'a str, &'a An
     Tree { value, strays }
 }
 
-/// How many different first segments these keys have.
+/// The number of different first segments.
 pub(super) fn count<'a>(keys: impl IntoIterator<Item = &'a str>) -> u64 {
     let mut heads: Vec<&str> = keys.into_iter().map(|key| key.split('.').next().unwrap_or(key)).collect();
     heads.sort_unstable();

@@ -1,4 +1,4 @@
-//! Which framework an agent is built with, by the table of `semconv/frameworks.yaml`.
+//! Determines the framework an agent is built with, by the table in `semconv/frameworks.yaml`.
 
 use super::rule::{List, Text, fits};
 use crate::span::Span;
@@ -6,7 +6,7 @@ use crate::span::Span;
 /// One line of the table.
 #[derive(Debug)]
 pub struct Framework {
-    /// The framework's name; `custom` where a provider's package was called by hand.
+    /// The framework's name, or `custom` if a provider's package was called directly.
     pub name: Text,
     /// Patterns of instrumentation scopes.
     pub scopes: List<Text>,
@@ -19,19 +19,19 @@ pub struct Framework {
 }
 
 impl Framework {
-    /// Whether nothing but a provider's package is known.
+    /// Whether only a provider's package is known.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.name == "custom"
     }
 
-    /// The framework's version, from one of its spans.
+    /// The framework's version, taken from one of its spans.
     #[must_use]
     pub fn version<'a>(&self, span: &'a Span) -> Option<&'a str> {
         Some(span.scope.version.as_str()).filter(|version| self.has_version && !version.is_empty())
     }
 
-    /// Whether it is recognised by an attribute with this key.
+    /// Whether an attribute with this key can identify it.
     pub(super) fn asks(&self, key: &str) -> bool {
         self.keys.iter().any(|pattern| fits(pattern, key)) || self.attributes.iter().any(|(asked, _)| *asked == key)
     }

@@ -1,7 +1,7 @@
-//! Interrupts of LangGraph: a run waits for a person.
+//! LangGraph interrupts, where a run waits for a person.
 
-/// What a person is asked, in the text of LangGraph's exception: `(Interrupt(value='Go?', id='..'),)`. Any other text is
-/// the question itself.
+/// The question to the person, from the text of LangGraph's exception: `(Interrupt(value='Go?', id='..'),)`. Any other text is the question
+/// itself.
 pub(crate) fn interrupt_prompt(text: &str) -> String {
     let Some((_, inside)) = text.split_once("Interrupt(value=") else {
         return text.to_owned();

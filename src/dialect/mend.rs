@@ -1,28 +1,28 @@
-//! JSON as clients write it: with `NaN`, with half of a character, with an extra comma, quoted twice, or truncated.
+//! Parses JSON as clients write it: with `NaN`, half characters, extra commas, double quoting, or truncated.
 //!
-//! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
+//! Text is parsed strictly first. If that fails, it is mended in one pass over its tokens; [`cut`] handles what then lacks its end.
 
 use serde_json::Value;
 
 use super::cut;
 
-/// What was wrong with a JSON text that was read all the same.
+/// Faults of a JSON text that was read nevertheless.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Mended {
-    /// It lacks its end.
+    /// It is truncated.
     pub(super) cut: bool,
-    /// It has `NaN` or an infinity.
+    /// It contains `NaN` or an infinity.
     pub(super) non_finite: bool,
-    /// It has an integer of more than 64 bits.
+    /// It contains an integer of more than 64 bits.
     pub(super) large_integer: bool,
-    /// It has half of a character that needs two escapes.
+    /// It contains half of a character that needs two escapes.
     pub(super) half_character: bool,
-    /// It breaks the rules of JSON in another way.
+    /// It violates JSON's syntax in another way.
     pub(super) syntax: bool,
 }
 
 impl Mended {
-    /// What was wrong with the value of this key, and what was made of it.
+    /// Describes the faults of this key's value, and how each was handled.
     pub(super) fn findings(self, key: &str) -> impl Iterator<Item = String> {
         [
             (self.cut, "was cut off in the middle of its JSON: what is complete is used"),
@@ -57,23 +57,23 @@ impl Mended {
     }
 }
 
-/// Which texts without an end are read.
+/// Which incomplete texts are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// None: it may be a text that someone shortened.
+    /// None: the text may have been shortened on purpose.
     Whole,
     /// Texts that stop in the middle.
     Cut,
-    /// Also texts with a mark where they were cut: `...[truncated]`.
+    /// Also texts with a truncation mark: `...[truncated]`.
     Marked,
 }
 
-/// The value of a JSON text that has its end.
+/// Parses complete JSON text, mending it if necessary.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     parse_noting(text, Ends::Whole, &mut Mended::default())
 }
 
-/// The value of a JSON text; `mended` receives what was wrong with it.
+/// Parses JSON text; `mended` receives its faults.
 pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
     let large_integer = long_digits(text).is_some();
     if !large_integer && let Ok(value) = serde_json::from_str(text) {
@@ -88,7 +88,7 @@ pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Optio
     }
     let mut said = Mended::default();
     let Some(tokens) = tokens(text, &mut said) else {
-        // The mark of a cut between two values is no token.
+        // A truncation mark between two values is not a token.
         let before = cut::without_mark(text).filter(|_| ends == Ends::Marked)?;
         let mut said = Mended::default();
         let value = cut::open_unmarked(&tokens(before, &mut said)?)?;
@@ -112,7 +112,7 @@ pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Optio
     Some(value)
 }
 
-/// JSON objects one after the other as a list, and one value that is there several times as that value.
+/// Reads concatenated JSON objects as a list, and a value that is repeated as that value.
 pub(super) fn several(text: &str) -> Option<Value> {
     let all: Vec<Value> = serde_json::Deserializer::from_str(text)
         .into_iter()
@@ -125,7 +125,7 @@ pub(super) fn several(text: &str) -> Option<Value> {
     all.iter().all(Value::is_object).then_some(Value::Array(all))
 }
 
-/// JSON that was quoted as a text, and lost its end.
+/// Parses truncated JSON that was quoted as a text.
 fn unquoted(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
     let inside = text.get(1..)?.trim_start();
     if ends == Ends::Whole || !inside.starts_with(['{', '[']) || !inside.contains("\\\"") {
@@ -137,12 +137,12 @@ fn unquoted(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
     parse_noting(&inner, ends, mended)
 }
 
-/// Whether a text was to be messages, or what a model is asked, as JSON, and cannot be read as such.
+/// Whether a text was meant as JSON of messages or a request, but is broken.
 pub(super) fn is_broken_request(text: &str) -> bool {
     is_broken(text)
 }
 
-/// Whether a text was to be an answer as JSON, and cannot be read as such. A model's own words may be JSON that it did not finish.
+/// Whether a text was meant as JSON of an answer, but is broken. The model's own text may be JSON that it did not finish.
 pub(super) fn is_broken_answer(text: &str) -> bool {
     const MEMBERS: [&str; 6] = ["role", "parts", "messages", "contents", "choices", "candidates"];
     let is_member = |name: &str| {
@@ -155,7 +155,7 @@ pub(super) fn is_broken_answer(text: &str) -> bool {
     MEMBERS.iter().any(|name| is_member(name)) && is_broken(text)
 }
 
-/// Whether a text was to be JSON, and cannot be read as such.
+/// Whether a text was meant as JSON, but is broken.
 fn is_broken(text: &str) -> bool {
     let text = text.trim_start();
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
@@ -167,14 +167,14 @@ fn is_broken(text: &str) -> bool {
     begins && parse(text).is_none()
 }
 
-/// Digits that 64 bits may not hold.
+/// Number of digits from which an integer may exceed 64 bits.
 const LONG: usize = 19;
 
-/// Where a number begins that has so many digits, if one may.
+/// The start of a number with at least that many digits, if any.
 pub(super) fn long_digits(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = LONG - 1;
-    // So many digits in a row have one at each such step.
+    // Any run of that many digits contains a digit at one of these steps.
     while let Some(byte) = bytes.get(at) {
         if byte.is_ascii_digit() {
             let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -194,7 +194,7 @@ pub(super) fn long_digits(text: &str) -> Option<usize> {
     None
 }
 
-/// The text with its tokens as JSON has them; `None` if it has words that no JSON has.
+/// Rewrites the text with valid JSON tokens; `None` if it contains other words.
 fn tokens(text: &str, mended: &mut Mended) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -223,7 +223,7 @@ fn tokens(text: &str, mended: &mut Mended) -> Option<String> {
                 mended.syntax = true;
                 rest = rest.get(char.len_utf8()..)?;
             }
-            // After a text that was cut comes a mark.
+            // A truncation mark follows the text.
             _ => {
                 out.push_str(rest);
                 rest = "";
@@ -233,7 +233,7 @@ fn tokens(text: &str, mended: &mut Mended) -> Option<String> {
     Some(out)
 }
 
-/// A number or a word.
+/// Rewrites a number or word.
 fn bare(word: &str, is_last: bool, out: &mut String, mended: &mut Mended) -> Option<()> {
     let as_text = |out: &mut String| {
         out.push('"');
@@ -262,20 +262,20 @@ fn bare(word: &str, is_last: bool, out: &mut String, mended: &mut Mended) -> Opt
                 out.push_str(number);
             }
         }
-        // More than 64 bits hold, as Python's `1e400`.
+        // Beyond the range of `f64`, such as Python's `1e400`.
         number if number.parse::<f64>().is_ok_and(f64::is_infinite) => {
             mended.non_finite = true;
             as_text(out);
         }
         number if number.starts_with(|first: char| first.is_ascii_digit() || first == '-') => out.push_str(number),
-        // A text that was cut may end in half a word, or in a mark.
+        // Truncated text may end in half a word or in a mark.
         half if is_last || half.starts_with("..") => out.push_str(half),
         _ => return None,
     }
     Some(())
 }
 
-/// One string, from its quote on; returns the rest.
+/// Rewrites a string, starting at its quote; returns the rest.
 fn string<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     out.push('"');
     let mut rest = text.get(1..).unwrap_or_default();
@@ -302,7 +302,7 @@ fn string<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     }
 }
 
-/// One escape, from its backslash on; returns the rest.
+/// Rewrites an escape, starting at its backslash; returns the rest.
 fn escape<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     let unit = |text: &str| -> Option<u32> {
         let digits = text.strip_prefix("\\u")?.get(..4)?;
@@ -327,7 +327,7 @@ fn escape<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
                 text.get(6..).unwrap_or_default()
             }
             Some(_) => take(6),
-            // The end of a text that was cut.
+            // The end of truncated text.
             None if text.len() < 6 && text.bytes().skip(2).all(|digit| digit.is_ascii_hexdigit()) => take(text.len()),
             None => {
                 mended.syntax = true;

@@ -1,8 +1,8 @@
-//! Reads attributes into operations and writes operations as attributes, by tables generated from `semconv/`.
+//! Reads attributes into operations and writes operations as attributes, using tables generated from `semconv/`.
 //!
-//! A [`Rule`] has: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
-//! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
-//! may mix dialects: among rules for one field the lowest rank that has a value wins.
+//! A [`Rule`] has a key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field and rank. There are no
+//! if-else chains over key names; attributes that no rule consumes stay in `Operation::unmapped`. Spans may mix dialects: among rules for
+//! one field, the lowest rank with a value wins.
 //!
 //! ```
 //! use spanbridge::dialect::{self, Registry};
@@ -73,7 +73,7 @@ pub use read::{Read, kind, read};
 pub use registry::Registry;
 pub use rule::{Codec, Condition, Field, Location, Rule};
 
-/// A tool's result without its client's wrapping.
+/// Removes a client's wrapping from a tool's result.
 pub(crate) fn unwrapped_result(value: serde_json::Value) -> serde_json::Value {
     result::unwrap(value).value
 }

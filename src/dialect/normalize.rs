@@ -1,4 +1,4 @@
-//! Normalizes values that clients spell in different ways.
+//! Normalizes values that clients spell differently.
 
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;
@@ -8,7 +8,7 @@ use super::mend::{Ends, Mended};
 use crate::hash::Members as _;
 use crate::span::UnixNanos;
 
-/// An integer from decimal text, also when written as `12.0`.
+/// Parses an integer in decimal text, including `12.0`.
 pub(super) fn integer(text: &str) -> Option<Value> {
     if let Ok(number) = text.parse::<i64>() {
         return Some(number.into());
@@ -21,7 +21,7 @@ pub(super) fn integer(text: &str) -> Option<Value> {
     Some((number as i64).into())
 }
 
-/// A finite number from decimal text.
+/// Parses a finite number in decimal text.
 pub(super) fn float(text: &str) -> Option<Value> {
     text.trim()
         .parse::<f64>()
@@ -30,18 +30,18 @@ pub(super) fn float(text: &str) -> Option<Value> {
         .map(Value::Number)
 }
 
-/// JSON text of an object, a list or a quoted text opened, also where it needs mending; any other text as it is.
+/// Parses JSON text of an object, list or string, mending it if necessary; any other text is unchanged.
 pub(super) fn open_json(text: &str) -> Value {
     open_json_noting(text, Ends::Cut, &mut Mended::default())
 }
 
-/// The same; `mended` receives what was wrong with the text.
+/// Like [`open_json`]; `mended` receives the text's faults.
 pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> Value {
     let opened = super::rare_marks::may_be_json(text)
         .then(|| super::mend::parse_noting(text, ends, mended))
         .flatten();
     match opened {
-        // A JSON text that was quoted once more.
+        // JSON text that was quoted once more.
         Some(Value::String(inner)) if inner.trim_start().starts_with(['{', '[']) => {
             super::mend::parse_noting(&inner, ends, mended).unwrap_or(Value::String(inner))
         }
@@ -50,9 +50,9 @@ pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> V
     }
 }
 
-/// One word for why a model stopped; `None` for "unknown".
+/// Normalizes why a model stopped to one word; `None` for "unknown".
 pub(super) fn finish_reason(word: &str) -> Option<String> {
-    // Of several, as one text or as a list in JSON or Python, the first: it is that of the first answer.
+    // Of several, as one text or as a list in JSON or Python, take the first, which belongs to the first answer.
     let first = word.trim().trim_start_matches(['[', '(']).split(',').next().unwrap_or_default();
     let is_around = |char: char| char.is_whitespace() || matches!(char, '"' | '\'' | ']' | ')');
     let lower = first.trim_matches(is_around).to_ascii_lowercase();
@@ -80,7 +80,7 @@ pub(super) fn is_schema(value: &Value) -> bool {
         || value.as_object().is_some_and(|map| !map.is_empty() && map.values().all(typed))
 }
 
-/// The moment that an ISO 8601 text names. Without an offset it is taken for UTC; a date without a time is none.
+/// Parses an ISO 8601 time. Without an offset it counts as UTC; a date without a time is rejected.
 pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
     const PARSER: DateTimeParser = DateTimeParser::new();
     let text = text.trim();
@@ -95,15 +95,15 @@ pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
     u64::try_from(moment.as_nanosecond()).ok().map(UnixNanos)
 }
 
-/// Bytes of `2026-01-01`.
+/// Length of `2026-01-01`.
 const DATE: usize = 10;
 
-/// Whether a text is another language's word for nothing.
+/// Whether a text is some language's word for null.
 pub(super) fn is_nothing(text: &str) -> bool {
     matches!(text.trim().trim_matches('"'), "null" | "None" | "undefined" | "nil")
 }
 
-/// Whether a text says that a value was not stated, as clients and forms do: `not specified`, `<not set>`, `N/A`.
+/// Whether a text says that a value was not given, as clients and forms do: `not specified`, `<not set>`, `N/A`.
 pub(super) fn is_unstated(text: &str) -> bool {
     const WORDS: [&str; 8] = [
         "not specified",
@@ -127,7 +127,7 @@ pub(super) fn is_unstated(text: &str) -> bool {
     WORDS.iter().any(same)
 }
 
-/// Whether a text is a client's word for a name, an id or a reason that it does not know.
+/// Whether a text is a client's placeholder for an unknown name, id or reason.
 pub(super) fn is_unknown(text: &str) -> bool {
     let words = text.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '<' | '>' | '"'));
     ["unknown", "none", "null", "undefined", "nil"]
@@ -136,7 +136,7 @@ pub(super) fn is_unknown(text: &str) -> bool {
         || is_unstated(text)
 }
 
-/// Arguments with their types next to their values (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
+/// Reads arguments with their types next to their values (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
 fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     let value = |member: &Value| {
         let member = member.as_object()?;
@@ -160,7 +160,7 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     members.filter(|members| !members.is_empty()).map(Value::Object)
 }
 
-/// Whether arguments have the names of Python's types in place of their values, which were not recorded.
+/// Whether arguments have names of Python types in place of their values, which were not recorded.
 fn are_types_alone(map: &Map<String, Value>) -> bool {
     let is_type = |word: &str| matches!(word, "str" | "int" | "float" | "bool" | "list" | "dict" | "tuple" | "NoneType");
     let is_alone = |member: &Value| match member {
@@ -170,7 +170,7 @@ fn are_types_alone(map: &Map<String, Value>) -> bool {
     !map.is_empty() && map.values().all(is_alone)
 }
 
-/// `code.function.parameters.NAME.type` and `.value` (opentelemetry-instrumentation-google-genai 1.0) as members of each name.
+/// Groups `code.function.parameters.NAME.type` and `.value` (opentelemetry-instrumentation-google-genai 1.0) by name.
 fn parameters_of_code(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut out = Map::new();
     for (key, value) in map {
@@ -181,7 +181,7 @@ fn parameters_of_code(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     Some(out)
 }
 
-/// Arguments of a tool without the client's wrapping, and the call's id if the wrapping has it.
+/// Removes a client's wrapping from a tool's arguments; also returns the call's id if the wrapping has it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     let value = super::messages::parse_deep(value);
     let value = match &value {
@@ -229,7 +229,7 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         let known = map
             .keys()
             .all(|key| matches!(key.as_str(), "kwargs" | "args" | "sanitize_inputs_outputs" | "self"));
-        // What an executor of tools takes: {tool_name, args, kwargs} (Dapr Agents).
+        // The input of a tool executor: {tool_name, args, kwargs} (Dapr Agents).
         let names_tool = || {
             let is_list = map.member("args").is_some_and(Value::is_array);
             map.len() == 3 && is_list && map.member("tool_name").is_some_and(Value::is_string)
@@ -259,7 +259,7 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     (without_switches(value), None)
 }
 
-/// Arguments without what a tool's own class takes beside them: `{"args": {}, "city": "Paris", "sanitize_inputs_outputs": true}`
+/// Removes parameters of the tool's own class from its arguments: `{"args": {}, "city": "Paris", "sanitize_inputs_outputs": true}`
 /// (smolagents).
 fn without_switches(mut value: Value) -> Value {
     if let Value::Object(map) = &mut value

@@ -1,5 +1,5 @@
-//! The plan for reading a span: which rules apply, and where. It depends only on the span's scope and keys, so it is computed
-//! once for all spans that have the same.
+//! The plan for reading a span: which rules apply, and where. It depends only on the span's scope and keys, so spans with the same ones
+//! share a plan.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -13,40 +13,40 @@ use crate::hash::{HashMap, HashSet, Keyed};
 use crate::operation::Kind;
 use crate::span::Span;
 
-/// So many new plans make the plans before them old, and the old ones forgotten unless they were used: instrumentations write a
-/// few dozen sets of keys, times the lengths of their flattened lists.
+/// Number of recent plans kept. When it is reached, they become the old ones, and the previous old ones are dropped unless used since.
+/// Instrumentations write a few dozen sets of keys, times the lengths of their flattened lists.
 const YOUNG: usize = 128;
-/// Plans for more bytes of keys are not kept: what strangers send does not fill the memory.
-const LONGEST: usize = 32 << 10;
-/// What a key costs beside its bytes.
-const A_KEY: usize = 64;
+/// Maximum bytes of keys of a cached plan, so that data from strangers cannot fill the memory.
+const MAX_KEY_BYTES: usize = 32 << 10;
+/// Estimated overhead per key in bytes.
+const KEY_OVERHEAD: usize = 64;
 
 /// Where rules look in a span with these keys.
 #[derive(Debug)]
 pub(super) struct Plan {
     scope: String,
     keys: Vec<String>,
-    /// Places of the attributes. Of equal keys the last one wins, in the position of the first.
+    /// Places of the attributes. Of equal keys the last wins, in the position of the first.
     pub(super) places: Vec<usize>,
-    /// By field and rank.
+    /// Sorted by field and rank.
     looks: Vec<Look>,
     members: Vec<Member>,
-    /// Whether an attribute may show the framework.
+    /// Whether an attribute may identify the framework.
     pub(super) shows_framework: bool,
-    /// Without the rules that read what no dialect knows, but for keys of no dialect; and with all of them.
+    /// Per kind: first without the rules for unknown keys unless the key is foreign, then with all of them.
     of_kinds: [[OnceLock<KindPlan>; Kind::ALL.len()]; 2],
 }
 
 /// The part of a plan for operations of one kind.
 #[derive(Debug)]
 pub(super) struct KindPlan {
-    /// Numbers of the plan's looks.
+    /// Indices of the plan's looks.
     looks: Vec<u32>,
     /// JSON texts that rules look into, by place.
     pub(super) texts: Vec<JsonText>,
-    /// Places that no rule reads whatever the span's values and name are.
+    /// Places that no rule reads for certain; the span's values or name may decide otherwise.
     pub(super) maybe_unmapped: Vec<usize>,
-    /// For each place how many rules look there whatever the span's values and name are.
+    /// For each place, the number of rules that look there whatever the span's values and name are.
     sure_looks: Vec<u32>,
 }
 
@@ -54,26 +54,26 @@ pub(super) struct KindPlan {
 #[derive(Debug)]
 pub(super) struct JsonText {
     pub(super) place: usize,
-    /// How many rules may look into it.
+    /// The number of rules that may look into it.
     pub(super) askers: usize,
 }
 
-/// One rule that looks at one place.
+/// A rule that looks at one place.
 #[derive(Debug)]
 pub(super) struct Look {
     /// The rule's number in the [`RuleIndex`].
     pub(super) rule: usize,
     pub(super) source: Source,
     pub(super) turn: Turn,
-    /// Whether it depends on the span's values or name, and not only on scope, keys and kind.
+    /// Whether it depends on the span's values or name, not only on scope, keys and kind.
     pub(super) conditional: bool,
-    /// Whether reading it depends on the word found there.
+    /// Whether reading it depends on the word found.
     by_word: bool,
-    /// The place of the attribute whose text may be JSON to it.
+    /// Place of the attribute whose text may be JSON to the rule.
     pub(super) text: Option<usize>,
     /// [`Rule::opens_json`].
     pub(super) opens_json: bool,
-    /// Whether the rule reads what no dialect knows.
+    /// Whether the rule reads keys that no dialect knows.
     pub(super) of_unknown: bool,
     /// Whether no dialect reads the key.
     pub(super) foreign: bool,
@@ -81,9 +81,9 @@ pub(super) struct Look {
 
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The attribute in this place; the place of the sibling `<..>.mime_type` where that matters.
+    /// The attribute at this place, and the place of its sibling `<..>.mime_type` if that matters.
     Attribute { place: usize, mime: Option<usize> },
-    /// [`Plan::members`] of these numbers.
+    /// A range of [`Plan::members`].
     Group(Range<usize>),
     /// The span's name.
     Name,
@@ -99,17 +99,16 @@ pub(super) struct Member {
     pub(super) prefix: usize,
 }
 
-/// When a rule's turn is: among those of one field and rank attributes come before events, and these before the span's name and
-/// its resource.
+/// The order of rules: by field and rank, then attributes before events, and events before the span's name and resource.
 pub(super) type Turn = (Field, u16, u8);
 
-/// The turn of a rule that looks at an event or a log record.
+/// The turn of a rule that looks at an event or log record.
 pub(super) fn turn_of_event(rule: &Rule) -> Turn {
     (rule.field, rule.rank, 1)
 }
 
 impl Plan {
-    /// What looks for the kind of the operation, by rank.
+    /// The looks that determine the kind of the operation, by rank.
     pub(super) fn kinds(&self) -> impl Iterator<Item = &Look> {
         self.looks.iter().take_while(|look| look.turn.0 == Field::Kind)
     }
@@ -120,17 +119,17 @@ impl Plan {
         self.of_kinds[usize::from(of_unknown)][kind as usize].get_or_init(|| KindPlan::new(self, rules, kind, of_unknown))
     }
 
-    /// What looks at an operation of this kind, by field and rank.
+    /// The looks for an operation of this kind, by field and rank.
     pub(super) fn looks_of<'a>(&'a self, plan: &'a KindPlan) -> impl Iterator<Item = &'a Look> {
         plan.looks.iter().filter_map(|number| self.looks.get(*number as usize))
     }
 
-    /// All that looks, by field and rank.
+    /// All looks, by field and rank.
     pub(super) fn looks(&self) -> &[Look] {
         &self.looks
     }
 
-    /// Places of the attributes that a rule looks at.
+    /// Places of the attributes that a look reads.
     pub(super) fn places_of(&self, look: &Look) -> impl Iterator<Item = usize> {
         let (one, members) = match &look.source {
             Source::Attribute { place, .. } => (Some(*place), &[][..]),
@@ -166,10 +165,10 @@ impl Plan {
         let place_of = |key: &str| turns.get(key).and_then(|turn| places.get(*turn)).copied();
         let conditions = Conditions::of(rules, span);
         let mut looks: Vec<Look> = Vec::new();
-        // The members of each rule for a prefix, and of each rule for a list's ending and that list.
+        // The members for each prefix rule, and for each list and rule for a list's ending.
         let mut groups: Keyed<(usize, Option<&str>), Vec<Member>> = Keyed::default();
         let mut unclaimed_lists: HashSet<Option<&str>> = HashSet::default();
-        // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
+        // `true` for a key that no dialect reads on such a span, whether or not a dialect has keys with that beginning.
         let keyed = places.iter().filter_map(|place| Some((*place, keys.get(*place)?)));
         let keyed: Vec<(usize, &String, bool)> = keyed.map(|(place, key)| (place, key, !conditions.claim(key))).collect();
         let heads_of_agents = heads_of_agents(rules, &keyed);
@@ -192,10 +191,10 @@ impl Plan {
             let suffixed = rules.suffixed(key);
             for (index, rule) in suffixed.rules {
                 let Some(before) = suffixed.before else {
-                    // A dialect that reads the kind from this key has been asked.
+                    // A dialect that reads the kind from this key takes precedence.
                     let known = |(index, rule): (usize, &Rule)| rule.field == Field::Kind && conditions.hold(index);
                     let foreign = !rules.knows_head(key);
-                    // Its other keys make an operation of a span only where no dialect has such keys, or reads none of this span.
+                    // Other keys make an operation of a span only if no dialect has such keys, or none reads this span.
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign || is_of_nobody && !rule.has_words();
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
@@ -231,7 +230,7 @@ impl Plan {
         looks.extend(rules.name_rules().map(|(index, rule)| Look::new(index, rule, Source::Name)));
         looks.extend(rules.resource_rules().map(|(index, rule)| Look::new(index, rule, Source::Resource)));
         looks.retain(|look| conditions.hold(look.rule));
-        // What is merged keeps the order of the span's attributes.
+        // Merged fields keep the order of the span's attributes.
         let tie = |look: &Look| if look.turn.0.is_merged() { 0 } else { look.rule };
         looks.sort_by_key(|look| (look.turn, tie(look)));
         Self {
@@ -246,8 +245,8 @@ impl Plan {
     }
 }
 
-/// First parts of keys that no dialect has, where another key with it names a model, a tool or what was said: `acme.prompt_tokens` counts
-/// tokens of a model call beside `acme.request.model`.
+/// First parts of keys that no dialect knows but that agents use, since another key with that part names a model, a tool or content:
+/// `acme.prompt_tokens` counts tokens of a model call if there is also `acme.request.model`.
 fn heads_of_agents<'k>(rules: &RuleIndex, keyed: &[(usize, &'k String, bool)]) -> HashSet<&'k str> {
     let marks = |key: &str| {
         let mut found = rules.suffixed(key).rules;
@@ -259,7 +258,7 @@ fn heads_of_agents<'k>(rules: &RuleIndex, keyed: &[(usize, &'k String, bool)]) -
     foreign.filter(|key| marks(key)).map(|key| head(key)).collect()
 }
 
-/// Whether the first part of a key names the instrumented package, as the scope does: `crewai.task.agent` of
+/// Whether the first part of a key is the instrumented package named by the scope: `crewai.task.agent` of
 /// `opentelemetry.instrumentation.crewai`.
 fn is_of_scope(key: &str, scope: &str) -> bool {
     let head = head(key);
@@ -293,7 +292,7 @@ impl KindPlan {
                     }
                 }
             }
-            // A kind is known by now; what is left is whether its key was read.
+            // The kind is known by now; the only question left is whether its key was read.
             if rule.field == Field::Kind && (!look.may_leave() || matches!(look.source, Source::Name | Source::Resource)) {
                 continue;
             }
@@ -310,7 +309,7 @@ impl KindPlan {
         of_kind
     }
 
-    /// How many rules look there whatever the span's values and name are.
+    /// The number of rules that look there whatever the span's values and name are.
     pub(super) fn sure_looks(&self, place: usize) -> usize {
         self.sure_looks.get(place).map_or(0, |count| *count as usize)
     }
@@ -341,36 +340,36 @@ impl Look {
         Self { foreign, ..self }
     }
 
-    /// Whether the value may stay unread, depending on this span's values or name.
+    /// Whether this span's values or name may cause the value to stay unread.
     pub(super) fn may_leave(&self) -> bool {
         self.conditional || self.by_word || self.of_unknown
     }
 
-    /// Whether it looks whatever the span's values and name are. The value of a kind's key may be no kind.
+    /// Whether it looks whatever the span's values and name are. The value of a kind's key may not be a kind.
     pub(super) fn is_sure(&self) -> bool {
         !self.may_leave() && self.turn.0 != Field::Kind
     }
 }
 
-/// The plans that were made.
+/// A cache of plans.
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     hasher: foldhash::fast::RandomState,
-    made: RwLock<Made>,
+    made: RwLock<PlanCache>,
 }
 
 #[derive(Debug, Default)]
-struct Made {
-    young: HashMap<u64, Arc<Plan>>,
+struct PlanCache {
+    recent: HashMap<u64, Arc<Plan>>,
     old: HashMap<u64, Arc<Plan>>,
 }
 
-impl Made {
+impl PlanCache {
     fn keep(&mut self, hash: u64, plan: &Arc<Plan>) {
-        if self.young.len() >= YOUNG {
-            self.old = std::mem::take(&mut self.young);
+        if self.recent.len() >= YOUNG {
+            self.old = std::mem::take(&mut self.recent);
         }
-        let _ = self.young.insert(hash, Arc::clone(plan));
+        let _ = self.recent.insert(hash, Arc::clone(plan));
     }
 }
 
@@ -382,18 +381,18 @@ impl Plans {
         let mut length = span.scope.name.len();
         for (key, _) in span.attributes.iter() {
             hasher.write(key.as_bytes());
-            length += key.len() + A_KEY;
+            length += key.len() + KEY_OVERHEAD;
         }
         let hash = hasher.finish();
         let is_it = |plan: &&Arc<Plan>| plan.is_of(span);
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = made.young.get(&hash).filter(is_it) {
+        if let Some(plan) = made.recent.get(&hash).filter(is_it) {
             return Arc::clone(plan);
         }
         let old = made.old.get(&hash).filter(is_it).map(Arc::clone);
         drop(made);
         let plan = old.unwrap_or_else(|| Arc::new(Plan::new(rules, span)));
-        if length <= LONGEST {
+        if length <= MAX_KEY_BYTES {
             self.made.write().unwrap_or_else(PoisonError::into_inner).keep(hash, &plan);
         }
         plan
@@ -401,7 +400,7 @@ impl Plans {
 }
 
 impl Clone for Plans {
-    /// None: those of other rules are others.
+    /// Starts empty, as the plans of other rules differ.
     fn clone(&self) -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! One spelling for the providers of models, by the table of `semconv/providers.yaml`.
+//! One spelling for each model provider, from the table in `semconv/providers.yaml`.
 
 #[rustfmt::skip]
 #[cfg_attr(not(any(feature = "server", feature = "layer")), expect(dead_code, reason = "OpenInference's words are for writers"))]
@@ -6,7 +6,7 @@ mod table;
 
 use table::{NONE, SPELLINGS, WITH_API};
 
-/// A provider's name: lower case, one spelling; `None` for a word that names no provider.
+/// A provider's normalized name in lower case; `None` for a word that does not name a provider.
 pub(super) fn name(word: &str) -> Option<String> {
     let word = word.trim().to_ascii_lowercase();
     if NONE.contains(&word.as_str()) {
@@ -16,12 +16,12 @@ pub(super) fn name(word: &str) -> Option<String> {
     if let Some((_, provider)) = spelling {
         return Some((*provider).to_owned());
     }
-    // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
+    // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and one of its APIs.
     let head = word.split('.').next().filter(|head| WITH_API.contains(head));
     Some(head.unwrap_or(&word).to_owned())
 }
 
-/// What `OpenInference` calls a provider, and the API that is spoken if its vocabulary has a word for it; `None`: the same as we.
+/// `OpenInference`'s name for a provider, and the API if its vocabulary has a word for it; `None` if the name is the same as ours.
 #[cfg(any(feature = "server", feature = "layer"))]
 pub(super) fn in_openinference(provider: &str) -> Option<(&'static str, Option<&'static str>)> {
     let line = table::OPENINFERENCE.iter().find(|(ours, ..)| *ours == provider);

@@ -1,15 +1,15 @@
-//! Python's printed values (`repr`, and `str` of pydantic models), read as JSON.
+//! Parses Python's printed values (`repr`, and `str` of pydantic models) as JSON.
 //!
-//! Clients write arguments with `str(dict)`, messages as `[ChatMessage(role=.., content='..')]` and tool results as
-//! `content='18C' name='get_weather' tool_call_id='call_1'`. A class's call becomes an object of its keyword arguments
-//! with the class under `type`; an enum's member becomes its value.
+//! Clients write arguments with `str(dict)`, messages as `[ChatMessage(role=.., content='..')]` and tool results as `content='18C'
+//! name='get_weather' tool_call_id='call_1'`. A constructor call becomes an object of its keyword arguments with the class under `type`; an
+//! enum member becomes its value.
 
 use serde_json::{Map, Value};
 
-/// How deep values may nest: hostile input stays cheap.
+/// Maximum nesting, to bound the cost of hostile input.
 const MAX_DEPTH: usize = 64;
 
-/// A Python dict, list or tuple (`{'city': 'Paris', 'n': None}`).
+/// Parses a Python dict, list or tuple (`{'city': 'Paris', 'n': None}`).
 pub(super) fn literal(text: &str) -> Option<Value> {
     let text = text.trim();
     let bracketed = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
@@ -19,12 +19,12 @@ pub(super) fn literal(text: &str) -> Option<Value> {
     whole(text)
 }
 
-/// A dict whose first key Python quoted, or a list of such: what `str` makes of a request.
+/// Parses a dict whose first key is quoted by Python, or a list of these, as `str` prints a request.
 pub(super) fn printed(text: &str) -> Option<Value> {
     may_be_printed(text).then(|| literal(text)).flatten()
 }
 
-/// The same, of dicts, lists and scalars alone: nothing of it is lost in JSON.
+/// Like [`printed`], for dicts, lists and scalars only, which lose nothing in JSON.
 pub(super) fn printed_plainly(text: &str) -> Option<Value> {
     let text = Some(text.trim()).filter(|text| may_be_printed(text))?;
     let mut parser = Parser::new(text);
@@ -32,15 +32,15 @@ pub(super) fn printed_plainly(text: &str) -> Option<Value> {
     (parser.rest.is_empty() && !parser.has_others).then_some(value)
 }
 
-/// A look at the beginning of a text: JSON has no such quotes.
+/// Quick look at the beginning of a text: JSON has no such quotes.
 pub(super) fn may_be_printed(text: &str) -> bool {
     let begin = text.trim_start();
     let begin = begin.strip_prefix('[').map_or(begin, str::trim_start);
     begin.starts_with("{'")
 }
 
-/// A dict, a list, the call of a class, or the fields of a pydantic model. JSON stays JSON: where values allow, the same
-/// clients write it.
+/// Parses a dict, list, constructor call, or the fields of a pydantic model. JSON is parsed as JSON, since the same clients write it where
+/// values allow.
 pub(super) fn read(text: &str) -> Option<Value> {
     let text = text.trim();
     if text.starts_with(['{', '['])
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Option<Value> {
     literal(text).or_else(|| call(text)).or_else(|| fields(text))
 }
 
-/// `ChatMessage(role=.., content=..)`, also if a client cut it and wrote `...`: then what is complete.
+/// Parses `ChatMessage(role=.., content=..)`; if a client truncated it with `...`, the complete part.
 fn call(text: &str) -> Option<Value> {
     let class = text.split('(').next()?;
     let is_class = class.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
@@ -73,7 +73,7 @@ fn call(text: &str) -> Option<Value> {
     }
 }
 
-/// `content='18C' name='get_weather'`: at least two fields.
+/// Parses `content='18C' name='get_weather'` with at least two fields.
 fn fields(text: &str) -> Option<Value> {
     let mut parser = Parser::new(text);
     let mut map = Map::new();
@@ -93,7 +93,7 @@ fn whole(text: &str) -> Option<Value> {
     parser.rest.trim().is_empty().then_some(value)
 }
 
-/// An integer, as text where it has more than 64 bits, else a finite float.
+/// Parses an integer (as text beyond 64 bits) or a finite float.
 fn number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_integer = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
@@ -111,7 +111,7 @@ struct Parser<'a> {
     depth: usize,
     /// Whether the text ends before the value does.
     is_cut: bool,
-    /// Whether it has the call of a class, or another value that no literal is.
+    /// Whether it contains a constructor call or another value that is not a literal.
     has_others: bool,
 }
 
@@ -125,12 +125,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the text was cut here.
+    /// Whether the text was truncated here.
     fn ends(&self) -> bool {
         self.is_cut && self.rest.trim_start().is_empty()
     }
 
-    /// A member of a list or a call; `None` at the end of a text that was cut. A scalar there may lack its end.
+    /// Parses a member of a list or call; `None` inside if the text is truncated here, since a scalar may then lack its end.
     fn member(&mut self) -> Option<Option<Value>> {
         let value = self.value();
         if self.ends() {
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// A dict, or a set as a list.
+    /// Parses a dict, or a set as a list.
     fn dict(&mut self) -> Option<Value> {
         let (mut map, mut set) = (Map::new(), Vec::new());
         let _ = self.eat("{");
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         Some(Value::Array(items))
     }
 
-    /// `<ChatRole.USER: 'user'>` is its value; any other text in angle brackets is a text.
+    /// Parses `<ChatRole.USER: 'user'>` as its value, and any other text in angle brackets as text.
     fn angle(&mut self) -> Option<Value> {
         self.has_others = true;
         let rest = self.rest;
@@ -282,7 +282,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// An identifier, dotted or not.
+    /// Parses an identifier, which may be dotted.
     fn name(&mut self) -> Option<&'a str> {
         self.rest = self.rest.trim_start();
         let rest = self.rest;
@@ -322,7 +322,7 @@ impl<'a> Parser<'a> {
         number(text)
     }
 
-    /// The arguments between the brackets after a class's name.
+    /// Parses the arguments in parentheses after a class name.
     fn arguments(&mut self, class: &str) -> Option<Value> {
         let (mut map, mut positional) = (Map::new(), Vec::new());
         let _ = self.eat("(");

@@ -1,16 +1,16 @@
-//! Which JSON texts must be opened at once, and which may stay text until their value is needed: a search for rare marks.
+//! Decides by a search for rare marks which JSON texts must be parsed at once and which may stay text until needed.
 
 use memchr::memmem::Finder;
 
 use super::{cut, mend};
 
-/// Whether a text begins as JSON with members does, or as such JSON that was quoted.
+/// Whether a text begins like JSON with members, or like such JSON in quotes.
 pub(super) fn may_be_json(text: &str) -> bool {
     let begin = text.trim_start_matches(['\u{feff}', '\0']).trim_start();
     begin.starts_with(['{', '[', '"'])
 }
 
-/// What few JSON texts hold. Made once: to search for a word takes tables.
+/// Searchers for rare marks, built once because each needs tables.
 #[derive(Debug, Clone)]
 pub(super) struct RareMarks {
     /// The key of LangChain's dumps ([`super::constructor`]).
@@ -28,12 +28,12 @@ impl Default for RareMarks {
 }
 
 impl RareMarks {
-    /// Whether a text may hold dumps, or JSON that needs mending.
+    /// Whether a text may contain dumps, or JSON that needs mending.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
         may_be_json(text) && (self.dump.find(text.as_bytes()).is_some() || self.may_need_mending(text))
     }
 
-    /// A look at the ends, and for what few texts have.
+    /// Quick look at the ends of a text, and for rare marks.
     fn may_need_mending(&self, text: &str) -> bool {
         text.trim_start().starts_with(['{', '['])
             && (cut::may_be_cut(text) || mend::long_digits(text).is_some() || may_be_non_finite(text) || self.may_halve_characters(text))
@@ -47,7 +47,7 @@ impl RareMarks {
     }
 }
 
-/// Whether a text has `NaN` or `Infinity`, by their capitals: these are rare.
+/// Whether a text contains `NaN` or `Infinity`, searching for their rare capitals.
 fn may_be_non_finite(text: &str) -> bool {
     let bytes = text.as_bytes();
     let begins = |at: usize| {

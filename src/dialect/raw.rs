@@ -15,17 +15,17 @@ pub(super) struct EventView<'a> {
 /// The value at a rule's place.
 #[derive(Debug, Clone)]
 pub(super) enum Raw<'a> {
-    /// One value, with its key.
+    /// A value with its key.
     Value(&'a str, &'a AnyValue),
-    /// One text that is declared as JSON.
+    /// Text declared as JSON.
     JsonText(&'a str),
-    /// Keys below a prefix.
+    /// The keys below a prefix.
     Group(Group<'a>),
     /// The span's name.
     Name(&'a str),
-    /// One event.
+    /// An event.
     Event(EventView<'a>),
-    /// Events of which each is a message.
+    /// Events, one message each.
     Events(Vec<EventView<'a>>),
     /// The body of a log record, and the span's own messages in flattened keys.
     Body(&'a AnyValue, Vec<(&'a str, &'a AnyValue)>),
@@ -39,12 +39,12 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Keys without the prefix, and values.
+    /// The keys without the prefix, and the values.
     pub(super) fn iter(self) -> impl DoubleEndedIterator<Item = (&'a str, &'a AnyValue)> {
         self.placed().map(|(_, key, value)| (key, value))
     }
 
-    /// The same, each with its place among the attributes.
+    /// Like [`Self::iter`], with each attribute's place.
     pub(super) fn placed(self) -> impl DoubleEndedIterator<Item = (usize, &'a str, &'a AnyValue)> {
         self.members.iter().filter_map(move |member| {
             let (key, value) = self.attributes.0.get(member.place)?;

@@ -1,4 +1,4 @@
-//! Reads one span (and the log records that name it) into an operation.
+//! Reads one span, and the log records that name it, into an operation.
 
 mod event_matches;
 mod request_results;
@@ -22,10 +22,10 @@ use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, Attributes, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
-use unread::{LONGEST_KEY, Unread};
+use unread::{MAX_KEY_CHARS, Unread};
 use whole::Whole;
 
-/// The operation of a span, and findings about it.
+/// The operation of a span, with findings.
 #[derive(Debug, Clone)]
 pub struct Read {
     /// The operation.
@@ -36,19 +36,19 @@ pub struct Read {
     pub beside: Beside,
 }
 
-/// A rule for events or log records, with what it found in one, or in several that belong together.
+/// A rule for events or log records with its match: one event, or several that belong together.
 struct EventMatch<'a> {
     rule: &'a Rule,
     raw: Raw<'a>,
 }
 
-/// What is read next: a place that the plan gives to a rule, or what a rule found in an event.
+/// What to read next: a place given by the plan, or a rule's match in an event.
 enum Next<'p, 'a> {
     Look(&'p Look),
     Event(&'p EventMatch<'a>),
 }
 
-/// Merges the two lists, each of which is sorted by turn.
+/// Merges two lists that are each sorted by turn.
 fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, events: &'p [EventMatch<'a>]) -> impl Iterator<Item = Next<'p, 'a>> {
     let mut looks = looks.peekable();
     let mut events = events.iter().peekable();
@@ -61,7 +61,7 @@ fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, events: &'p [EventMatc
     })
 }
 
-/// Reads a span with all dialects at once.
+/// Reads a span, applying all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, _) = read_but_whole(registry, span, logs);
@@ -74,8 +74,8 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     read
 }
 
-/// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied, and its attributes and events are
-/// given up where they show no framework.
+/// Like [`read`], for a span that is not needed afterwards: moves its longest texts out instead of copying them, and drops its attributes
+/// and events unless they identify a framework.
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, shows_framework) = read_but_whole(registry, span, logs);
     let span_id = span.span_id;
@@ -92,10 +92,10 @@ pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) ->
     read
 }
 
-/// The third: whether an attribute may show the framework.
+/// Reads everything but the whole input and output. The third value tells whether an attribute may identify the framework.
 fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Read, Whole, bool) {
     let plan = registry.plan(span);
-    let reader = Reader::new(registry.index(), &plan, span, logs);
+    let reader = SpanReader::new(registry.index(), &plan, span, logs);
     let events = reader.event_matches();
     let mut findings = Vec::new();
     let marked = reader.kind(&events, &mut findings);
@@ -107,7 +107,7 @@ fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Rea
 #[must_use]
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
     let plan = registry.plan(span);
-    let reader = Reader::new(registry.index(), &plan, span, &[]);
+    let reader = SpanReader::new(registry.index(), &plan, span, &[]);
     reader.kind(&reader.event_matches(), &mut Vec::new()).kind
 }
 
@@ -115,7 +115,7 @@ pub fn kind(registry: &Registry, span: &Span) -> Kind {
 #[derive(Debug, Clone, Copy)]
 struct Marked<'a> {
     kind: Kind,
-    /// The key that marks the kind, where no dialect knows it.
+    /// The key that marks the kind, if no dialect knows it.
     unknown: Option<&'a str>,
 }
 
@@ -125,7 +125,7 @@ impl Marked<'_> {
     }
 }
 
-struct Reader<'a> {
+struct SpanReader<'a> {
     rules: &'a RuleIndex,
     plan: &'a Plan,
     span: &'a Span,
@@ -133,7 +133,7 @@ struct Reader<'a> {
     logs: Vec<(EventView<'a>, &'a str)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SpanReader<'a> {
     fn new(rules: &'a RuleIndex, plan: &'a Plan, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
         let mut events: Vec<EventView<'_>> = span
             .events
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         let plan = self.plan.of_kind(self.rules, kind, marked.unknown.is_some());
         let mut builder = OperationBuilder::new(self.span, kind);
         let mut texts = Texts::of(plan);
-        // What is read because of this span's values or name.
+        // Places read because of this span's values or name.
         let mut read_here: Vec<usize> = Vec::new();
         let mut whole = Whole::default();
         let mut unread = Unread::default();
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
-                    // A kind's key is read where its word is known; another word under it stays the user's own.
+                    // A kind's key counts as read if its word is known; any other word stays an attribute of the user.
                     if look.may_leave() && !look.of_unknown && (rule.field != Field::Kind || codec::kind(rule, &raw).is_some()) {
                         read_here.extend(self.plan.places_of(look));
                     }
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
                 done = Some(rule.field);
                 continue;
             }
-            // Read in place: it is large.
+            // Decoded in place, as it is large.
             let mut of_rule = Mended::default();
             let mut decoded = codec::decode(rule, raw, opened, &mut of_rule);
             if of_rule != Mended::default()
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             }
             if let (Some(names), Raw::Group(group)) = (codec::members_read(rule.codec), raw) {
                 let others = group.placed().filter(|(_, name, _)| !names.contains(name));
-                // Most are read by their own rule.
+                // Most of these are read by rules of their own.
                 unread
                     .members
                     .extend(others.map(|(place, ..)| place).filter(|place| plan.sure_looks(*place) < 2));
@@ -330,14 +330,14 @@ impl<'a> Reader<'a> {
         (read, whole)
     }
 
-    /// Whether a rule with this place applies to this span, as an operation of this kind.
+    /// Whether the rule of a look applies to this span as an operation of this kind.
     fn reads(&self, kind: Kind, look: &Look, rule: &Rule) -> bool {
         rule.when.applies_to_kind(kind)
             && (!look.conditional || self.matches(&rule.when))
             && (rule.field != Field::Kind || self.raw(look, rule).is_some_and(|raw| codec::kind(rule, &raw).is_some()))
     }
 
-    /// Says what of this span no dialect knows, and was read all the same. The same for all spans with these keys.
+    /// Reports keys that no dialect knows but that were read by their shape. The text is the same for all spans with these keys.
     fn read_by_shape(&self, keys: Vec<&str>) -> Finding {
         let keys = lists(keys);
         let scope = &self.span.scope.name;
@@ -350,7 +350,7 @@ impl<'a> Reader<'a> {
 
     fn kind(&self, events: &[EventMatch<'a>], findings: &mut Vec<Finding>) -> Marked<'a> {
         let mut strange: Option<String> = None;
-        // A kind is the first of all fields: what comes after it is of no use here.
+        // The kind is the first of all fields, so later matches do not matter here.
         let of_kind = events.iter().take_while(|event| event.rule.field == Field::Kind).count();
         let events = events.get(..of_kind).unwrap_or(&[]);
         for next in in_turn(self.plan.kinds(), events) {
@@ -392,7 +392,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a rule's condition is true as far as it depends on the span's values and name.
+    /// Whether the part of a condition that depends on the span's values and name holds.
     fn matches(&self, when: &Condition) -> bool {
         let attributes = &self.span.attributes;
         (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
@@ -404,7 +404,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Says what no rule reads. The same for all spans with these keys.
+/// Reports keys that no rule reads. The text is the same for all spans with these keys.
 fn no_rule_reads(keys: Vec<&str>) -> Finding {
     let keys = lists(keys);
     let them = if keys.len() == 1 {
@@ -414,7 +414,7 @@ fn no_rule_reads(keys: Vec<&str>) -> Finding {
     };
     let shown: Vec<&str> = keys
         .iter()
-        .map(|key| match key.char_indices().nth(LONGEST_KEY) {
+        .map(|key| match key.char_indices().nth(MAX_KEY_CHARS) {
             Some((end, _)) => key.get(..end).unwrap_or(key),
             None => key,
         })
@@ -426,7 +426,7 @@ fn no_rule_reads(keys: Vec<&str>) -> Finding {
     )
 }
 
-/// Keys in order, each once. An index more or less is the same list.
+/// Sorts and deduplicates keys; those that differ only in an index are one list.
 fn lists(mut keys: Vec<&str>) -> Vec<&str> {
     keys.iter_mut()
         .for_each(|key| *key = words::before_index(key).and_then(|end| key.get(..end)).unwrap_or(key));

@@ -1,4 +1,4 @@
-//! The tables of all dialects, ready to read spans.
+//! The rules of all dialects, ready to read spans.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::rule::{Codec, Field, Location, Rule, fits};
 use super::rule_index::RuleIndex;
 use crate::span::Span;
 
-/// Rules of all dialects, ready for lookups. Make one and share it.
+/// The rules of all dialects, indexed for lookup. Create one and share it.
 #[derive(Debug, Clone)]
 pub struct Registry {
     index: RuleIndex,
@@ -18,7 +18,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// These rules.
+    /// A registry of these rules.
     #[must_use]
     pub fn of(rules: Vec<Rule>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Registry {
         }
     }
 
-    /// These rules before the built-in ones: a user's own keys win.
+    /// Puts these rules before the existing ones, so that a user's own keys win.
     #[must_use]
     pub fn with_rules(&self, own: Vec<Rule>) -> Self {
         let mut rules = own;
@@ -37,7 +37,7 @@ impl Registry {
         Self::of(rules)
     }
 
-    /// Every rule.
+    /// All rules.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         self.index.rules()
@@ -51,12 +51,12 @@ impl Registry {
         &self.rare_marks
     }
 
-    /// Where the rules look in a span.
+    /// The plan for reading a span.
     pub(super) fn plan(&self, span: &Span) -> Arc<Plan> {
         self.plans.of(&self.index, span)
     }
 
-    /// Fields that log records with this event name feed.
+    /// Fields set by log records with this event name.
     #[must_use]
     pub fn fields_of_log(&self, name: &str) -> Vec<Field> {
         self.index
@@ -66,7 +66,7 @@ impl Registry {
             .collect()
     }
 
-    /// Whether records with this event name belong to other spans than the one they name.
+    /// Whether records with this event name belong to spans other than the one they name.
     #[must_use]
     pub fn belongs_to_others(&self, name: &str) -> bool {
         self.index
@@ -74,15 +74,13 @@ impl Registry {
             .any(|(_, rule)| matches!(rule.location, Location::LogNear(pattern) if fits(pattern, name)))
     }
 
-    /// Where a span's attributes name its session, best first: keys, and for a part of a JSON text the key with a JSON pointer
-    /// behind `#`.
+    /// The attributes that may name a span's session, best first: keys, or for part of a JSON text the key with a JSON pointer after `#`.
     #[must_use]
     pub fn session_keys(&self) -> &[String] {
         &self.session_keys
     }
 
-    /// Keys of span attributes whose whole values feed a field, exact ones only, in order of rank. A key of which a part is read
-    /// is none of them.
+    /// Exact keys of span attributes whose whole value sets a field, by rank. Excludes keys of which only a part is read.
     #[must_use]
     pub fn keys_of(&self, field: Field) -> Vec<&str> {
         let mut rules: Vec<&Rule> = self
@@ -100,7 +98,7 @@ fn session_keys(rules: &[Rule]) -> Vec<String> {
         .iter()
         .filter(|rule| rule.field == Field::SessionId && !rule.prefix && rule.location == Location::Span)
         .collect();
-    // Nothing here sees the other attributes: a key that only one producer means so comes last.
+    // Callers do not see the other attributes, so keys with this meaning for only one producer come last.
     rules.sort_by_key(|rule| (!rule.when.has.is_empty(), rule.rank));
     let places = rules.into_iter().flat_map(|rule| match (rule.paths, rule.codec) {
         ([], Codec::JsonText) => vec![format!("{}#", rule.key)],

@@ -1,4 +1,4 @@
-//! A tool's result without the client's wrapping.
+//! Removes a client's wrapping from a tool's result.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::hash::Members as _;
 use crate::operation::has_nothing;
 use crate::operation::message::joined;
 
-/// A result and the facts of its wrapping.
+/// A result, and facts from its wrapping.
 #[derive(Debug, Default)]
 pub(super) struct Unwrapped {
     pub(super) value: Value,
@@ -17,13 +17,13 @@ pub(super) struct Unwrapped {
     pub(super) is_error: bool,
 }
 
-/// Opens LangChain's tool messages, MCP and Bedrock content lists, Gemini's function responses, JSON in text.
+/// Unwraps LangChain's tool messages, content lists of MCP and Bedrock, Gemini's function responses, and JSON in text.
 pub(super) fn unwrap(value: Value) -> Unwrapped {
     let mut out = Unwrapped {
         value: parse_deep(value),
         ..Unwrapped::default()
     };
-    // The bound keeps hostile nesting cheap; two levels were seen.
+    // Bounded to keep hostile nesting cheap; two levels occur in practice.
     for _ in 0..4 {
         let value = std::mem::take(&mut out.value);
         match step(&value, &mut out) {
@@ -46,14 +46,14 @@ pub(super) fn is_wrapped(value: &Value) -> bool {
 fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
     match value {
         Value::Object(map) => object(map, facts),
-        // What Python prints of LangChain's tool message.
+        // LangChain's tool message as printed by Python.
         Value::String(text) if text.contains("tool_call_id=") => match python::read(text)? {
             Value::Object(map) if map.has("content") || is_command(&map) => object(&map, facts),
             _ => None,
         },
         Value::String(text) if is_printed_result(text) => match python::read(text)? {
             Value::Object(map) => printed_result(&map, facts),
-            // MCP's content alone.
+            // Only MCP's content.
             Value::Array(blocks) => blocks.iter().all(Value::is_object).then_some(Value::Array(blocks)),
             _ => None,
         },
@@ -65,7 +65,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             match (texts, items.as_slice()) {
                 (Some(texts), [_, ..]) => Some(Value::String(joined(texts, "\n"))),
                 (None, [Value::Object(only)]) => {
-                    // A list of one LangChain tool message, or one wrapped response.
+                    // A list of one LangChain tool message or one wrapped response.
                     object(only, facts)
                 }
                 _ => None,
@@ -75,8 +75,8 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
     }
 }
 
-/// Whether Python printed a tool's result: MCP's, AgentScope's or Agno's, by its class or as the fields of a pydantic model, or MCP's
-/// content alone.
+/// Whether Python printed a tool result of MCP, AgentScope or Agno, by its class or as the fields of a pydantic model, or only MCP's
+/// content.
 fn is_printed_result(text: &str) -> bool {
     const CLASSES: [&str; 5] = ["CallToolResult(", "ToolResponse(", "ToolResult(", "TextContent(", "[TextContent("];
     let is_class = || CLASSES.iter().any(|class| text.starts_with(class)) && text.ends_with([')', ']']);
@@ -85,7 +85,7 @@ fn is_printed_result(text: &str) -> bool {
     is_class() || is_model()
 }
 
-/// What such a result has for the model.
+/// The part of a printed result that the model receives.
 fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     let flag = ["isError", "is_error"]
         .iter()
@@ -95,7 +95,7 @@ fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Val
             facts.is_error |= flag == Some(true);
             Some(mcp_result(map, content))
         }
-        // Agno's, if there is nothing beside its words.
+        // Agno's, if it has only text.
         Some(content @ Value::String(_)) => {
             let is_nothing = |(key, value): (&String, &Value)| matches!(key.as_str(), "content" | "type") || value.is_null();
             map.iter().all(is_nothing).then(|| content.clone())
@@ -104,8 +104,8 @@ fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Val
     }
 }
 
-/// `{type: text, text}` (MCP, Anthropic), `{type: input_text, text}` (OpenAI), `{kind: text, text}` (A2A) or `{text}` (Bedrock). What a
-/// client notes beside the text, for itself or for the provider, no model reads: an id (LangChain), where a cache ends (OpenHands).
+/// The text of `{type: text, text}` (MCP, Anthropic), `{type: input_text, text}` (OpenAI), `{kind: text, text}` (A2A) or `{text}`
+/// (Bedrock). Notes next to it never reach a model: an id (LangChain), or where a cache ends (OpenHands).
 fn text_block(item: &Value) -> Option<&str> {
     let map = item.as_object()?;
     let is_text = |kind: &Value| matches!(kind.as_str(), Some("text" | "input_text" | "output_text"));
@@ -120,13 +120,13 @@ fn text_block(item: &Value) -> Option<&str> {
     map.member("text").and_then(Value::as_str).filter(|_| is_block)
 }
 
-/// MCP's data, which stands beside the content blocks or alone.
+/// MCP's structured data, next to the content blocks or alone.
 fn structured(map: &Map<String, Value>) -> Option<&Value> {
     let data = map.member("structuredContent").or_else(|| map.member("structured_content"));
     data.filter(|data| !has_nothing(data))
 }
 
-/// What an MCP server gave: its content blocks; its data where they have the same, or there are none; both where they differ.
+/// An MCP server's result: the content blocks, the data if there are no blocks, or both if they differ.
 fn mcp_result(map: &Map<String, Value>, blocks: &Value) -> Value {
     let Some(data) = structured(map) else {
         return blocks.clone();
@@ -138,7 +138,7 @@ fn mcp_result(map: &Map<String, Value>, blocks: &Value) -> Value {
     if has_nothing(&said) || said.as_str().is_some_and(|text| text.trim().is_empty()) {
         return data.clone();
     }
-    // A server puts an object around what is none.
+    // A server wraps data that is not an object in one.
     let only = data.as_object().filter(|map| map.len() == 1).and_then(|map| map.member("result"));
     let is_same = |data: &Value| *data == said || data.as_str().is_some_and(|text| said.as_str() == Some(text)) || is_printed(data, &said);
     if is_same(data) || only.is_some_and(is_same) {
@@ -150,7 +150,7 @@ fn mcp_result(map: &Map<String, Value>, blocks: &Value) -> Value {
     ]))
 }
 
-/// Whether a text is a number, a truth value or the like, as it is printed.
+/// Whether a text is the printed form of a number or boolean.
 fn is_printed(data: &Value, said: &Value) -> bool {
     let is_scalar = matches!(data, Value::Number(_) | Value::Bool(_));
     is_scalar
@@ -159,7 +159,7 @@ fn is_printed(data: &Value, said: &Value) -> bool {
             .is_some_and(|text| text.trim().eq_ignore_ascii_case(&data.to_string()))
 }
 
-/// Whether there is nothing beside the blocks of a result but MCP's data; AgentScope's members are the state of a stream.
+/// Whether a result has nothing but blocks and MCP's data; AgentScope's further members are the state of a stream.
 fn is_all_content(map: &Map<String, Value>) -> bool {
     let is_streamed = map.has("is_last");
     map.iter().all(|(key, value)| match key.as_str() {
@@ -169,7 +169,7 @@ fn is_all_content(map: &Map<String, Value>) -> bool {
     })
 }
 
-/// What Python prints of LangGraph's Command, without the members that it has not.
+/// Whether this is LangGraph's Command as printed by Python, without its unset members.
 fn is_command(map: &Map<String, Value>) -> bool {
     map.member("type").is_some_and(|class| class == "Command") && map.has("update")
 }
@@ -190,12 +190,12 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
         return inner.member("content").cloned();
     }
-    // Its dump where the client left out the call's id (OpenLLMetry).
+    // A dump from which the client removed the call's id (OpenLLMetry).
     if map.has("lc") && inner.member("type").is_some_and(|kind| kind == "tool") && inner.has("content") {
         facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
         return inner.member("content").cloned();
     }
-    // What LangChain's dump has of an object that it cannot dump.
+    // LangChain's dump of an object that it cannot dump.
     if let Some(Value::String(printed)) = map.member("repr").filter(|_| map.has("lc"))
         && printed.contains("tool_call_id=")
     {
@@ -206,7 +206,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= map.member("is_error").and_then(Value::as_bool) == Some(true);
         return Some(blocks.clone());
     }
-    // LangGraph's Command: the model gets the last message of its update.
+    // LangGraph's Command: the model receives the last message of its update.
     if (inner.has("graph") || is_command(inner))
         && let Some(Value::Array(list)) = inner.member("update").and_then(|update| update.member("messages"))
         && let Some(Value::Object(last)) = list.last()
@@ -225,7 +225,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= of_last.is_error;
         return Some(content);
     }
-    // What LangChain's callbacks pass of a tool's end (OpenLLMetry, LangSmith), the callback's own arguments beside it.
+    // The output that LangChain's callbacks pass at the end of a tool, with the callback's own arguments (OpenLLMetry, LangSmith).
     let of_callback = map
         .member("kwargs")
         .is_none_or(|beside| ["color", "tags"].iter().any(|name| beside.get(*name).is_some()));
@@ -253,7 +253,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
         return Some(mcp_result(map, content));
     }
-    // The same without its flag (LangSmith on the Claude Agent SDK), AgentScope's.
+    // The same without its flag (LangSmith on the Claude Agent SDK), or AgentScope's.
     if let Some(content @ Value::Array(blocks)) = map.member("content")
         && is_all_content(map)
         && (!blocks.is_empty() || structured(map).is_some())
@@ -272,7 +272,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .or_else(|| facts.call_id.take());
         return response.member("response").cloned();
     }
-    // The same alone (OpenInference on ADK).
+    // Only the response (OpenInference on ADK).
     let of_response = |key: &String| matches!(key.as_str(), "id" | "name" | "response" | "will_continue" | "scheduling" | "parts");
     if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) =
         (map.member("id"), map.member("name"), map.member("response"))
@@ -285,7 +285,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     if let Some(Value::Array(parts)) = map.member("parts")
         && let [Value::Object(part)] = parts.as_slice()
     {
-        // Or with the words of the result as one text (Azure).
+        // Or with the text of the result (Azure).
         let words = || {
             part.member("content")
                 .filter(|words| words.is_string() && map.member("role").is_some_and(|role| role == "tool"))

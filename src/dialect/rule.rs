@@ -1,4 +1,4 @@
-//! One line of a dialect's table: where a fact is, how it is written, which field of an operation it feeds.
+//! One line of a dialect's table: where a fact is, how it is encoded, and which field of an operation it sets.
 
 mod names;
 
@@ -7,9 +7,9 @@ use crate::operation::Kind;
 pub use crate::operation::Field;
 pub use names::Codec;
 
-/// Text of a rule: rules live as long as the program.
+/// Text of a rule; rules live as long as the program.
 pub type Text = &'static str;
-/// A list, likewise.
+/// A list in a rule.
 pub type List<T> = &'static [T];
 
 /// One rule.
@@ -17,36 +17,36 @@ pub type List<T> = &'static [T];
 pub struct Rule {
     /// The dialect's name: its folder in `semconv/`.
     pub dialect: Text,
-    /// The exact key, or the part before the open suffix if `prefix`. Empty: the whole event or record.
+    /// The exact key, or if `prefix` the part before the open suffix. Empty for a whole event or record.
     pub key: Text,
     /// Whether `key` is the beginning of many keys.
     pub prefix: bool,
-    /// Where the key is.
+    /// Where to look for the key.
     pub location: Location,
-    /// The field that it feeds.
+    /// The field that it sets.
     pub field: Field,
-    /// How the value is written.
+    /// How the value is encoded.
     pub codec: Codec,
-    /// Among rules for one field the lowest rank that has a value wins.
+    /// Among the rules for a field, the lowest rank that has a value wins.
     pub rank: u16,
     /// When the rule applies.
     pub when: Condition,
-    /// Paths into the parsed value, tried in order; empty: the value itself.
+    /// Paths into the parsed value, tried in order; empty means the value itself.
     pub paths: List<Text>,
-    /// The dialect's words and ours. A `*` at the end of a word matches anything.
+    /// Pairs of the dialect's word and ours. A `*` at the end of a word matches anything.
     pub values: List<(Text, Text)>,
 }
 
-/// The dialect of the rules that read what no other dialect knows, by the shapes that all share.
+/// The dialect of the rules that read unknown keys by shapes common to all dialects.
 const UNKNOWN: &str = "unknown";
 
 impl Rule {
-    /// Whether it reads what no dialect knows.
+    /// Whether it reads keys that no dialect knows.
     pub(super) fn is_of_unknown(&self) -> bool {
         self.dialect == UNKNOWN
     }
 
-    /// Whether it applies wherever its own key is.
+    /// Whether it applies wherever its own key is present.
     pub(super) fn needs_only_itself(&self) -> bool {
         let others = Condition {
             has: &[],
@@ -55,17 +55,17 @@ impl Rule {
         others == Condition::ALWAYS && matches!(self.when.has, [key] if *key == self.key)
     }
 
-    /// Whether it looks for words of a dialect, and not only for any value.
+    /// Whether it expects a dialect's words rather than just any value.
     pub(super) fn has_words(&self) -> bool {
         !matches!(self.values, [("*", _)])
     }
 
-    /// Whether it looks into JSON at once.
+    /// Whether it parses JSON immediately.
     pub(super) fn opens_json(&self) -> bool {
         matches!(self.codec, Codec::Json | Codec::ByMime) && !self.keeps_json()
     }
 
-    /// Whether its JSON stays text until someone asks for it ([`crate::operation::Recorded`]).
+    /// Whether its JSON stays text until its value is needed ([`crate::operation::Recorded`]).
     pub(super) fn keeps_json(&self) -> bool {
         matches!(self.codec, Codec::Json | Codec::ByMime)
             && matches!(self.field, Field::Input | Field::Output)
@@ -73,9 +73,9 @@ impl Rule {
             && self.values.is_empty()
     }
 
-    /// Our word for a dialect's.
+    /// Translates a dialect's word to ours.
     pub(super) fn word(&self, text: &str) -> Option<&'static str> {
-        // Most words of most rules differ in their first byte.
+        // A cheap check first: most words of most rules differ in their first byte.
         let first = text.bytes().next().unwrap_or_default();
         let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
         let may_fit = |word: &str| matches!(word.as_bytes().first(), Some(begin) if [lower, upper, b'*'].contains(begin));
@@ -86,7 +86,7 @@ impl Rule {
 }
 
 impl Field {
-    /// Whether every rule for the field counts, and not only the first one that has a value.
+    /// Whether every rule for the field contributes, not only the first that has a value.
     pub(super) fn is_merged(self) -> bool {
         matches!(
             self,
@@ -102,7 +102,7 @@ impl Field {
         )
     }
 
-    /// Whether the field is what went into an operation or came out of it.
+    /// Whether the field is an operation's input or output.
     pub(super) fn is_content(self) -> bool {
         matches!(
             self,
@@ -110,8 +110,8 @@ impl Field {
         )
     }
 
-    /// Whether a key of a known client that no rule reads may be a field by its shape alone: input, output, and what
-    /// it cost. Whose session or which agent that is, other clients mean in their own ways.
+    /// Whether an unread key of a known client may set the field by its shape alone: input, output and usage. Words for sessions or agents
+    /// mean different things in different clients.
     pub(super) fn is_known_by_shape(self) -> bool {
         matches!(
             self,
@@ -136,38 +136,38 @@ impl Field {
         )
     }
 
-    /// Whether an empty text is a value like any other.
+    /// Whether an empty text is a valid value.
     pub(super) fn keeps_empty(self) -> bool {
         matches!(self, Self::StateOldValue | Self::StateNewValue | Self::InterruptResponse)
     }
 }
 
-/// One line of a dialect's table read the other way: the key and the codec that a field of an operation is written with. In
-/// `semconv/` it is a rule with `write`.
+/// A line of a dialect's table in the other direction: the key and codec for writing a field of an operation. In `semconv/` it is a rule
+/// with `write`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InverseRule {
     /// The dialect's name.
     pub dialect: Text,
-    /// The key, or the part before the open suffix if `prefix`.
+    /// The key, or if `prefix` the part before the open suffix.
     pub key: Text,
     /// Whether `key` is the beginning of many keys.
     pub prefix: bool,
-    /// The field that is written.
+    /// The field to write.
     pub field: Field,
-    /// How the value is written.
+    /// How to encode the value.
     pub codec: Codec,
-    /// Kinds of operations on whose spans the key is; empty: all.
+    /// Kinds of operations that have the key; empty means all.
     pub kinds: List<Kind>,
-    /// Our words and the dialect's; of several for one of ours the first is written.
+    /// Pairs of our word and the dialect's; if one of ours has several, the first is written.
     pub words: List<(Text, Text)>,
 }
 
-/// Where a key is.
+/// Where a key is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// Among the span's attributes.
     Span,
-    /// Among the span's attributes, whatever precedes these words of the key.
+    /// Among the span's attributes, whatever precedes these words in the key.
     Suffix,
     /// Among the resource's attributes.
     Resource,
@@ -175,7 +175,7 @@ pub enum Location {
     Event(Text),
     /// Among the attributes of log records with this event name (a pattern); the key `body` is the record's body.
     Log(Text),
-    /// Like `Log`, and in records that name another span of the trace: they find theirs by call id, counts and time.
+    /// Like `Log`, and also in records that name another span of the trace: they are matched by call id, counts and time.
     LogNear(Text),
     /// In the body or the attributes of log records whose scope has this name (a pattern).
     LogScope(Text),
@@ -183,20 +183,20 @@ pub enum Location {
     Name,
 }
 
-/// When a rule applies. Each list that is not empty must have an element that matches.
+/// When a rule applies. Each non-empty list needs at least one matching element.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Condition {
     /// Patterns of the instrumentation scope's name.
     pub scope: List<Text>,
     /// Patterns of the span's name.
     pub name: List<Text>,
-    /// Patterns of keys of which the span has one.
+    /// Patterns of keys, at least one of which the span must have.
     pub has: List<Text>,
-    /// Patterns of keys of which the span has none (every element must hold).
+    /// Patterns of keys, none of which the span may have.
     pub lacks: List<Text>,
     /// Kinds of the operation.
     pub kinds: List<Kind>,
-    /// A key and a pattern of its value.
+    /// Keys, each with a pattern for its value.
     pub attribute: List<(Text, Text)>,
 }
 
@@ -216,7 +216,7 @@ impl Condition {
     }
 }
 
-/// Whether `text` fits `pattern`: equal, or with a `*` at the start, at the end or at both, which matches anything.
+/// Whether `text` matches `pattern`: it is equal, or a `*` at the start, the end or both stands for anything.
 #[must_use]
 pub fn fits(pattern: &str, text: &str) -> bool {
     match pattern.as_bytes() {

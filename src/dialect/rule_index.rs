@@ -1,4 +1,4 @@
-//! The rules of all dialects, found by the key, the event or the log record that they read.
+//! Finds the rules of all dialects by the key, event or log record that they read.
 
 use super::providers;
 use super::rule::{Field, Location, Rule};
@@ -7,13 +7,13 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::TIMES_UNKNOWN;
 
-/// Rules by what they read.
+/// Rules, indexed by what they read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RuleIndex {
     rules: Vec<Rule>,
     exact: HashMap<String, Vec<usize>>,
     prefixes: HashMap<String, Vec<usize>>,
-    /// By the last words of a key: of keys without an index, and of those with one behind these words.
+    /// By the last words of a key: first for keys without an index, then for keys with an index after these words.
     suffixes: [HashMap<String, Vec<usize>>; 2],
     /// First parts of the keys that dialects know.
     heads: HashSet<String>,
@@ -23,8 +23,8 @@ pub(super) struct RuleIndex {
     resource_rules: Vec<usize>,
 }
 
-/// Whether a rule's key makes its first part a dialect's own. A rule for one producer's spans takes no framework's keys from others:
-/// the `crewai.*` that one instrumentation writes says nothing about that of another.
+/// Whether a rule's key claims its first part for the dialect. A rule for one producer's spans does not claim a framework's keys:
+/// `crewai.*` as written by one instrumentation says nothing about another's.
 fn claims_head(rule: &Rule) -> bool {
     let of = head(rule.key);
     let is_of_one_producer = !rule.when.scope.is_empty() || rule.when.attribute.iter().any(|(key, _)| head(key) != of);
@@ -65,19 +65,19 @@ impl RuleIndex {
         self.rules.get(index)
     }
 
-    /// Rules for a span attribute with exactly this key, with their numbers.
+    /// Numbered rules for a span attribute with exactly this key.
     pub(super) fn exact(&self, key: &str) -> impl Iterator<Item = (usize, &Rule)> {
         self.numbered(self.exact.get(key).map_or(&[], Vec::as_slice))
     }
 
-    /// Rules whose prefix this key has.
+    /// Numbered rules for a prefix of this key.
     pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
         let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
         self.numbered(list).filter(move |(_, rule)| key.starts_with(rule.key))
     }
 
-    /// Rules for the last words of this key, with their numbers: of all the endings that rules name, the longest. Where the
-    /// key has an index, the words before it count. What a setting is called, or what somebody expects, is not what anybody says.
+    /// Numbered rules for the longest known ending of this key's words. If the key has an index, the words before it count. Names of
+    /// settings or expected values do not count as content.
     pub(super) fn suffixed(&self, key: &str) -> Suffixed<impl Iterator<Item = (usize, &Rule)>> {
         let before = words::before_index(key);
         let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
@@ -103,22 +103,22 @@ impl RuleIndex {
         }
     }
 
-    /// Whether a dialect has keys with this one's first part.
+    /// Whether a dialect has keys with this first part.
     pub(super) fn knows_head(&self, key: &str) -> bool {
         self.heads.contains(head(key))
     }
 
-    /// Whether a key is one that a rule should read: it is of a dialect, or what clients call an input or output.
+    /// Whether a rule should read this key: it belongs to a dialect, or clients use it for input or output.
     pub(super) fn expects(&self, key: &str, kind: Kind) -> bool {
         let head = head(key);
         if head.len() == key.len() {
-            // Other spans have such a `result` or `query` for other reasons.
+            // Other spans have a `result` or `query` for other reasons.
             return BARE.contains(&key) && (kind != Kind::Plain || matches!(key, "input" | "output" | "arguments"));
         }
         if is_own(key) {
             return false;
         }
-        // Ordinary spans have keys such as `entity.type` that are nobody's dialect there.
+        // On ordinary spans, keys such as `entity.type` belong to no dialect.
         !GENERAL.contains(&head) && self.heads.contains(head) && (kind != Kind::Plain || OF_AGENTS.contains(&head))
     }
 
@@ -143,18 +143,18 @@ impl RuleIndex {
     }
 }
 
-/// What is known of a key by its last words.
+/// The result of looking up a key by its last words.
 pub(super) struct Suffixed<R> {
     /// The rules, with their numbers.
     pub(super) rules: R,
-    /// The length of the key before its index.
+    /// Length of the key before its index.
     pub(super) before: Option<usize>,
-    /// Whether the word before those of the rule is missing or one for an operation: `tokens_in` and `acme.llm.tokens_in`, but
-    /// not `quota.tokens_in`.
+    /// Whether the rule's words come first or follow a word for operations: `tokens_in` and `acme.llm.tokens_in`, but not
+    /// `quota.tokens_in`.
     pub(super) is_of_operation: bool,
 }
 
-/// Words for operations, and what they are made of.
+/// Words for operations and their parts.
 const OF_OPERATIONS: [&str; 30] = [
     "agent",
     "ai",
@@ -188,7 +188,7 @@ const OF_OPERATIONS: [&str; 30] = [
     "workflow",
 ];
 
-/// Heads of keys that only clients of agents write, whatever their span is.
+/// First parts of keys that only agent clients write, on any span.
 const OF_AGENTS: [&str; 12] = [
     "ai",
     "braintrust",
@@ -204,14 +204,14 @@ const OF_AGENTS: [&str; 12] = [
     "traceloop",
 ];
 
-/// What we ourselves write beside an operation, for which no operation has a field: nothing of it went unread.
-const OWN: [&str; 2] = ["spanbridge.session.", TIMES_UNKNOWN];
+/// Keys we write next to an operation that have no field; they do not count as unread.
+const OWN_KEYS: [&str; 2] = ["spanbridge.session.", TIMES_UNKNOWN];
 
 fn is_own(key: &str) -> bool {
-    OWN.iter().any(|own| key.starts_with(own))
+    OWN_KEYS.iter().any(|own| key.starts_with(own))
 }
 
-/// Words of a key whose value is about an input or output, but is none: `ai.settings.output`, `task.expected_output`.
+/// Words that mark a key as related to input or output without being it: `ai.settings.output`, `task.expected_output`.
 const ASIDE: [&str; 14] = [
     "cache",
     "cached",
@@ -229,11 +229,11 @@ const ASIDE: [&str; 14] = [
     "tag",
 ];
 
-/// Words of keys that a span has from those around it: they do not tell what the span itself is. LangChain's `ls_model_type`
-/// gets to every span below through OpenLLMetry's association properties.
+/// Words of keys inherited from enclosing spans, which do not tell what a span itself is. OpenLLMetry's association properties copy
+/// LangChain's `ls_model_type` to every span below.
 const INHERITED: [&str; 2] = ["baggage", "ls"];
 
-/// Keys of one word for input or output.
+/// Single-word keys for input or output.
 const BARE: [&str; 14] = [
     "input",
     "output",
@@ -251,7 +251,7 @@ const BARE: [&str; 14] = [
     "question",
 ];
 
-/// First parts of keys that programs of all kinds have.
+/// First parts of keys that all kinds of programs use.
 const GENERAL: [&str; 24] = [
     "error",
     "exception",
@@ -279,7 +279,7 @@ const GENERAL: [&str; 24] = [
     "event",
 ];
 
-/// The part of a key before the first dot or colon: every rule for a prefix is filed under it.
+/// The part of a key before the first dot or colon, under which prefix rules are filed.
 pub(super) fn head(key: &str) -> &str {
     key.split(['.', ':']).next().unwrap_or(key)
 }

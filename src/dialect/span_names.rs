@@ -1,4 +1,4 @@
-//! Names of agents and tools in the names of spans, by the table of `semconv/span_names.yaml`.
+//! Extracts names of agents and tools from span names, by the table in `semconv/span_names.yaml`.
 
 #[rustfmt::skip]
 mod table;
@@ -17,7 +17,7 @@ pub(crate) fn tool(span_name: &str) -> Option<&str> {
     named(span_name, TOOL_FORMS, TOOL_ENDS, TOOL_NAMELESS)
 }
 
-/// `forms`: what precedes and follows a name.
+/// Extracts a name; `forms` lists prefixes and suffixes around it.
 fn named<'a>(name: &'a str, forms: &[(&str, &str)], ends: &[&str], nameless: &[&str]) -> Option<&'a str> {
     let within = |(before, behind): &(&str, &str)| name.strip_prefix(before)?.strip_suffix(behind);
     let bare = forms.iter().find_map(within).unwrap_or(name).trim();

@@ -1,8 +1,8 @@
-//! Streamed responses: one response from the chunks or events that a client or a proxy recorded of it.
+//! Streamed responses: assembles one response from the recorded chunks or events.
 //!
-//! Chunks and events have the forms of OpenAI's chat and text completions, OpenAI's Responses, Anthropic's Messages, Bedrock's
-//! Converse, Gemini's `generateContent` and Ollama. The result is what the same API returns without streaming, so that
-//! everything that reads a response reads it.
+//! Supports chunks and events of OpenAI's chat and text completions, OpenAI's Responses, Anthropic's Messages, Bedrock's Converse, Gemini's
+//! `generateContent` and Ollama. The result has the form that the API returns without streaming, so everything that reads responses can
+//! read it.
 
 mod anthropic;
 mod bedrock;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::mend::{self, Mended};
 
-/// The response that a list of chunks or events spells; `None` for any other value.
+/// Assembles the response of a list of chunks or events; `None` for any other value.
 pub(super) fn response(value: &Value) -> Option<Value> {
     let items = value.as_array()?;
     let first = items.first()?.as_object()?;
@@ -39,8 +39,8 @@ pub(super) fn response(value: &Value) -> Option<Value> {
     assemble(&pieces).map(Value::Object)
 }
 
-/// The response in a text of server-sent events (HTML, section 9.2) or of one JSON object a line.
-/// An event that is not whole is left out, and noted as cut.
+/// Assembles the response of a text of server-sent events (HTML, section 9.2) or of JSON lines. An incomplete event is skipped, and the
+/// response noted as cut.
 pub(super) fn response_of_text(text: &str, mended: &mut Mended) -> Option<Value> {
     let start = text.trim_start();
     if start.starts_with('{') {
@@ -51,7 +51,7 @@ pub(super) fn response_of_text(text: &str, mended: &mut Mended) -> Option<Value>
     }
     let (mut events, mut open) = (Vec::new(), String::new());
     let mut is_cut = false;
-    // Most events have one line of data. Many proxies leave out the empty line that ends an event.
+    // Most events have one line of data, and many proxies omit the empty line that ends an event.
     for line in start.lines().chain([""]) {
         if line.is_empty() && !open.is_empty() {
             match serde_json::from_str(&open) {

@@ -1,27 +1,27 @@
-//! JSON texts that several rules read: each is parsed once.
+//! JSON texts read by several rules, each parsed only once.
 
 use serde_json::Value;
 
 use super::plan::{KindPlan, Look};
 
-/// The JSON object or list in an attribute's text, once a rule has opened it.
+/// The JSON object or list in an attribute's text, once a rule has parsed it.
 #[derive(Debug, Clone)]
 pub(super) struct Opened {
     pub(super) value: Option<Value>,
-    /// Whether the text lacks its end.
+    /// Whether the text is truncated.
     pub(super) is_cut: bool,
-    /// How many rules may still ask for it.
+    /// Number of rules that may still need it.
     pub(super) askers: usize,
 }
 
 impl Opened {
-    /// Whether the value is there, and nobody else asks for it.
+    /// Whether the value is available and no other rule needs it.
     pub(super) fn is_left(&self) -> bool {
         self.value.is_some() && self.askers == 0
     }
 }
 
-/// The JSON texts of a span, in the order of their attributes.
+/// The JSON texts of a span, in attribute order.
 pub(super) struct Texts(Vec<(usize, Opened)>);
 
 impl Texts {
@@ -37,7 +37,7 @@ impl Texts {
         Self(texts.collect())
     }
 
-    /// The text that a rule looks into, whose turn it is.
+    /// The text that the rule whose turn it is looks into.
     pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened> {
         let at = look.text?;
         let found = self.0.binary_search_by_key(&at, |(place, _)| *place).ok()?;

@@ -1,4 +1,4 @@
-//! Adds a span's operation to it in another vocabulary.
+//! Adds a span's operation to the span in another vocabulary.
 
 use std::collections::HashSet;
 
@@ -8,32 +8,31 @@ use super::{providers, read};
 use crate::operation::{Kind, Recorded};
 use crate::span::{AnyValue, Attributes, LogRecord, Span, Status};
 
-/// The attribute of a failure in OTel's conventions, where `_OTHER` is one without a type.
+/// OTel's attribute for a failure; `_OTHER` stands for one without a type.
 const FAILURE: &str = "error.type";
 
-/// What a translation adds to a span may have this many times the span's bytes,
-const GROWS: usize = 6;
-/// and this many bytes, whatever its size.
-const GROWS_BESIDE: usize = 16 << 10;
+/// A translation may add this many times the span's size,
+const MAX_GROWTH: usize = 6;
+/// plus this many bytes.
+const EXTRA_GROWTH: usize = 16 << 10;
 
-/// Adds to spans their operation in a vocabulary.
+/// Adds the operation of spans in a vocabulary.
 #[derive(Debug)]
 pub(crate) struct Translator {
     vocabulary: Vocabulary,
     writer: AttributeWriter,
 }
 
-/// What becomes of one span.
+/// The outcome for a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Becomes {
     Same,
     Changed,
-    /// It would have grown too much.
+    /// The span would have grown too much.
     TooLarge,
 }
 
 impl Translator {
-    /// A translator into this vocabulary.
     pub(crate) fn new(vocabulary: Vocabulary) -> Self {
         Self {
             vocabulary,
@@ -41,19 +40,19 @@ impl Translator {
         }
     }
 
-    /// Adds the attributes of the vocabulary that the span has not; every attribute of its own stays. A list in flattened keys is added
-    /// whole or not at all: mixed with items of another writer it would mean something else.
+    /// Adds the vocabulary's attributes that the span lacks; all its own attributes stay. A flattened list is added only as a whole, as
+    /// mixing it with another writer's items would change its meaning.
     pub(crate) fn translate(&self, registry: &Registry, span: &mut Span, records: &[LogRecord]) -> Becomes {
         let of_span: Vec<&LogRecord> = records.iter().collect();
         let mut operation = read(registry, span, &of_span).operation;
         if operation.kind == Kind::Plain {
             return Becomes::Same;
         }
-        // GenAI's backends name a call by the model that was asked for.
+        // GenAI backends name a call after the requested model.
         if self.vocabulary != Vocabulary::OpenInference && operation.kind == Kind::Llm {
             operation.model.requested = operation.model.requested.take().or(operation.model.response.clone());
         }
-        // OpenInference has one key for a tool's output and its result: what is no result must not become one.
+        // OpenInference uses one key for a tool's output and its result, so only a result may be written there.
         if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
             let tool = operation.tool.as_deref();
             if tool.is_none_or(|tool| tool.result.is_none()) {
@@ -75,12 +74,12 @@ impl Translator {
         let written = written.flat_map(in_their_words);
         let added: Vec<(String, AnyValue)> = written.filter(|(key, _)| !is_of_list(key) && known.insert(key.clone())).collect();
         let grown: usize = added.iter().map(size_of_pair).sum();
-        if grown > size_of(span, records).saturating_mul(GROWS).saturating_add(GROWS_BESIDE) {
+        if grown > size_of(span, records).saturating_mul(MAX_GROWTH).saturating_add(EXTRA_GROWTH) {
             return Becomes::TooLarge;
         }
         let mut changed = !added.is_empty();
         span.attributes.0.extend(added);
-        // A failure that only a dialect's own attributes record.
+        // A failure recorded only in a dialect's own attributes.
         if let Some(failure) = &operation.failure {
             if span.status.code == 0 {
                 span.status = Status {
@@ -98,16 +97,15 @@ impl Translator {
     }
 }
 
-/// The provider of a model, and of whose API it is, in OpenInference's vocabulary.
+/// A model's provider and the API it uses, in OpenInference's vocabulary.
 const PROVIDER: &str = "llm.provider";
 const SYSTEM: &str = "llm.system";
 
-/// The id of a tool's call, as its arguments have it and as its result has it.
+/// A tool call's id, next to its arguments and next to its result.
 const CALL_ID: &str = "tool_call.id";
 const RESULT_ID: &str = "tool.id";
 
-/// An attribute in the words of `OpenInference`'s vocabulary, and what it has under another key as well: with a provider the API that is
-/// spoken, with a call's id that of its result.
+/// Translates an attribute to `OpenInference`'s words, and adds related keys: the API for a provider, the result's id for a call's id.
 fn in_their_words((key, value): (String, AnyValue)) -> impl Iterator<Item = (String, AnyValue)> {
     let named = Some(&value).filter(|_| key == PROVIDER).and_then(AnyValue::as_str);
     let (value, beside) = match named.and_then(providers::in_openinference) {
@@ -119,7 +117,7 @@ fn in_their_words((key, value): (String, AnyValue)) -> impl Iterator<Item = (Str
     std::iter::once((key, value)).chain(beside)
 }
 
-/// About how many bytes a span takes, with its log records.
+/// Approximate size of a span with its log records, in bytes.
 fn size_of(span: &Span, records: &[LogRecord]) -> usize {
     let of = |attributes: &Attributes| attributes.iter().map(size_of_pair).sum::<usize>();
     let events = span.events.iter().map(|event| of(&event.attributes));
@@ -141,7 +139,7 @@ fn size_of_value(value: &AnyValue) -> usize {
     }
 }
 
-/// The list that a flattened key is of: `llm.input_messages` of `llm.input_messages.0.message.role`.
+/// The list that a flattened key belongs to: `llm.input_messages` for `llm.input_messages.0.message.role`.
 fn list_of(key: &str) -> Option<&str> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut end: usize = 0;

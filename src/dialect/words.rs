@@ -1,10 +1,10 @@
-//! The words of a key: `acme.toolCall_id` is `acme.tool.call.id`.
+//! Splits keys into words: `acme.toolCall_id` becomes `acme.tool.call.id`.
 
-/// Rules name no longer endings than this.
-const MOST: usize = 5;
+/// Maximum number of words in the endings that rules name.
+const MAX_ENDING_WORDS: usize = 5;
 
-/// The words of a key in lower case, joined by dots. They end at anything that is no letter or digit, and where a capital begins
-/// the next one.
+/// The words of a key in lower case, joined by dots. A word ends at any character that is not a letter or digit, and before a capital that
+/// starts the next one.
 pub(super) fn of(key: &str) -> String {
     let mut out = String::with_capacity(key.len() + 8);
     let mut chars = key.chars().peekable();
@@ -35,20 +35,20 @@ pub(super) fn of(key: &str) -> String {
     out
 }
 
-/// The endings of these words, the longest first.
+/// The endings of these words, longest first.
 pub(super) fn endings(words: &str) -> impl Iterator<Item = &str> {
-    let mut starts = [0; MOST];
+    let mut starts = [0; MAX_ENDING_WORDS];
     let mut count = 0;
     for (slot, (at, _)) in starts.iter_mut().zip(words.rmatch_indices('.')) {
         *slot = at + 1;
         count += 1;
     }
-    // The whole is the last of them, where there is room for it.
-    let all = MOST.min(count + 1);
+    // The whole text is the longest ending, if it is short enough.
+    let all = MAX_ENDING_WORDS.min(count + 1);
     starts.into_iter().take(all).rev().filter_map(|start| words.get(start..))
 }
 
-/// The length of a key before its first index (`acme.prompts.0.role`), without the dot.
+/// Length of a key before its first index (`acme.prompts.0.role`), excluding the dot.
 pub(super) fn before_index(key: &str) -> Option<usize> {
     let mut start = 0;
     for part in key.split('.') {

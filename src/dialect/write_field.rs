@@ -19,7 +19,7 @@ use super::rule::{Codec, Field, Rule};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Role, ToolCall};
 use crate::span::{Span, UnixNanos};
 
-/// An operation that is filled field by field.
+/// An operation that is filled in field by field.
 pub(super) struct OperationBuilder<'a> {
     span: &'a Span,
     operation: Box<Operation>,
@@ -30,7 +30,7 @@ pub(super) struct OperationBuilder<'a> {
     passes: bool,
     interrupts: bool,
     cancelled: bool,
-    /// How many reasons to stop the client counts: one a choice.
+    /// Number of finish reasons listed by the client, one per choice.
     reasons: usize,
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
@@ -65,7 +65,7 @@ impl<'a> OperationBuilder<'a> {
         }
     }
 
-    /// Writes a value; whether it was of use.
+    /// Writes a value; returns whether it could be used.
     pub(super) fn write(&mut self, rule: &Rule, raw: &Raw<'_>, decoded: &mut Decoded) -> bool {
         match decoded {
             Decoded::Recorded(recorded) => {
@@ -80,7 +80,7 @@ impl<'a> OperationBuilder<'a> {
             Decoded::Messages(list) => match rule.field {
                 Field::InputMessages => self.messages(Direction::Input, std::mem::take(list)),
                 Field::OutputMessages => self.messages(Direction::Output, std::mem::take(list)),
-                // Messages are no value of another field.
+                // Messages are not a value for any other field.
                 _ => false,
             },
             Decoded::Time(time) => self.first_token(*time),
@@ -117,7 +117,7 @@ impl<'a> OperationBuilder<'a> {
             let Value::String(text) = value else { return false };
             return self.messages(direction, vec![Message::text(role, text.as_str())]);
         }
-        // `input.value` of a helper may be a repr of the client's classes: only what reads as messages counts.
+        // A helper's `input.value` may be a repr of the client's classes; only text that parses as messages counts.
         if let Value::String(text) = value
             && matches!(rule.key, "input.value" | "output.value")
             && (text.trim_start().starts_with(['{', '[']) || text.contains("ChatMessage("))
@@ -144,7 +144,7 @@ impl<'a> OperationBuilder<'a> {
         };
         match read {
             Some(list) => self.messages(direction, list),
-            // The old keys have the prompt or the answer as text, and a model may answer with an object.
+            // The old keys hold the prompt or answer as text, and a model may answer with an object.
             None if matches!(rule.key, "gen_ai.prompt" | "gen_ai.completion") && value.is_object() => {
                 let whole = match direction {
                     Direction::Input => &mut self.operation.input,

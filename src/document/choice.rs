@@ -1,9 +1,9 @@
-//! A choice that a format declares, and what the caller chose.
+//! Choices that a format declares, and the caller's options.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Choices, by `<format>.<name>` (for example `openreward.subagents=inline`). Each is one that a format declares.
+/// The caller's options by `<format>.<name>` (for example `openreward.subagents=inline`), each for a choice that a format declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options(pub(crate) BTreeMap<String, String>);
 
@@ -12,17 +12,17 @@ pub struct Options(pub(crate) BTreeMap<String, String>);
 pub struct Choice {
     /// `<format>.<name>`.
     pub name: &'static str,
-    /// What it may be.
+    /// The allowed values.
     pub values: Values,
     /// The default, in words.
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// A variable of the environment that command line and server read it from.
+    /// The environment variable that command line and server read it from.
     pub variable: Option<&'static str>,
 }
 
-/// Choices of a format: name, values, the default in words, and what it does.
+/// Choices of a format: name, values, the default in words, and the meaning.
 macro_rules! choices {
     ($($name:literal of $kind:ident $(($of:expr))?, $default:literal, $meaning:literal $(, env $variable:literal)?;)*) => {
         &[$($crate::document::choice::Choice {
@@ -37,7 +37,7 @@ macro_rules! choices {
 
 pub(crate) use choices;
 
-/// What the value of a choice may be.
+/// The allowed values of a choice.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Values {
@@ -45,7 +45,7 @@ pub enum Values {
     Words(&'static [&'static str]),
     /// A number of bytes, 1 or more.
     Bytes,
-    /// Any text but an empty one; its name.
+    /// Any non-empty text; its name in help texts.
     Text(&'static str),
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Choice {
 }
 
 impl Options {
-    /// These choices go before those that are here.
+    /// Adds options, which override those that are already present.
     #[must_use]
     pub fn with(mut self, others: Self) -> Self {
         self.0.extend(others.0);
@@ -93,7 +93,7 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
-    /// What was chosen, by name.
+    /// All options by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

@@ -1,4 +1,4 @@
-//! Records as their tables say: with every field, or with those that are needed and those that have a value.
+//! Completes records by their tables: with every field, or with required fields and those that have a value.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::document::shape::{Field, Record, Shape};
 use crate::document::source::Otherwise;
 
 impl Record {
-    /// These fields, in this order; those that may be left out only with a value.
+    /// These fields, in this order; optional ones only with a value.
     pub(crate) fn given<'a, const N: usize>(&self, own: [(&'static str, Json<'a>); N]) -> Object<'a> {
         let mut out = Object::with_capacity(N);
         for (name, value) in own {
@@ -32,7 +32,7 @@ impl Record {
         out
     }
 
-    /// All its fields in order: these, which are in this order, and each other one as what stands for no value.
+    /// All fields in order: `own` ones, which must be in this order, and a placeholder for each other one.
     pub(crate) fn complete<'a, const N: usize>(&self, own: [(&str, Json<'a>); N]) -> Object<'a> {
         let mut own = own.into_iter().peekable();
         let mut out = Object::with_capacity(self.fields.len());
@@ -50,7 +50,7 @@ impl Field {
         self.is_needed || self.otherwise != Otherwise::Nothing
     }
 
-    /// What stands for no value.
+    /// The placeholder for a missing value.
     fn absent<'a>(&self) -> Json<'a> {
         match self.otherwise {
             Otherwise::Text(text) => text.into(),
@@ -75,7 +75,7 @@ impl Shape {
         }
     }
 
-    /// A value with every field of its records, in order, and no other.
+    /// A value with exactly the fields of its records, in order.
     pub(crate) fn completed(self, value: &Value) -> Value {
         match (self, value) {
             (Self::Maybe(shape) | Self::Deferred(_, shape), _) if !value.is_null() => shape.completed(value),
@@ -85,7 +85,7 @@ impl Shape {
                 Some(record) => completed(record, object),
                 None => value.clone(),
             },
-            // As the packages write them.
+            // As a float, like the packages write it.
             (Self::Number, Value::Number(number)) => number.as_f64().into(),
             _ => value.clone(),
         }

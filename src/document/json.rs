@@ -1,4 +1,4 @@
-//! JSON values of documents. They borrow from a run: a text or a value of the run is written, never copied.
+//! JSON values of documents. They borrow texts and values from a run, so that these are written without copying.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 /// A text borrowed from a run, or owned.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
-/// A text without blanks around it.
+/// A text without surrounding whitespace.
 pub(crate) fn trimmed(words: Text<'_>) -> Text<'_> {
     match words {
         Text::Borrowed(words) => words.trim().into(),
@@ -38,14 +38,14 @@ pub enum Json<'a> {
     Object(Object<'a>),
     /// A list borrowed from a run.
     Values(&'a [Value]),
-    /// A part of a list that several values of a document have, so it is in memory once.
+    /// A part of a list shared by several values of a document, so that it is in memory once.
     Shared(Arc<[Json<'a>]>, Range<usize>),
 }
 
-/// A JSON object: keys in the order in which they came, each once.
+/// A JSON object: unique keys in insertion order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    /// Its own fields. Until there are any, those borrowed from a run are the object's.
+    /// Its own fields; while `None`, the borrowed fields are the object's.
     own: Option<Fields<'a>>,
     /// The fields borrowed from a run.
     run: Option<&'a Map<String, Value>>,
@@ -61,7 +61,7 @@ impl<'a> Json<'a> {
         matches!(self, Self::Null)
     }
 
-    /// The words of a text.
+    /// The value of a text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -79,7 +79,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The object, to be changed.
+    /// The object, mutably.
     pub fn as_object_mut(&mut self) -> Option<&mut Object<'a>> {
         match self {
             Self::Object(object) => Some(object),
@@ -87,7 +87,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether nothing is there: `null`, an empty list, an empty object.
+    /// Whether it is `null`, an empty list or an empty object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -100,7 +100,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Text as it is, any other value as compact JSON.
+    /// Text unchanged, any other value as compact JSON.
     #[must_use]
     pub fn into_text(self) -> Text<'a> {
         match self {
@@ -121,7 +121,7 @@ impl<'a> Json<'a> {
         crate::document::text::compact(self)
     }
 
-    /// Adds to a list; what is no list becomes the first item of one.
+    /// Appends to a list; any other value first becomes the first item of one.
     pub fn push(&mut self, item: impl Into<Self>) {
         let before = match std::mem::take(self) {
             Self::List(list) => list,
@@ -158,18 +158,18 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The object as borrowed from a run.
+    /// An object borrowed from a run.
     pub(crate) const fn of_run(map: &'a Map<String, Value>) -> Self {
         Self { own: None, run: Some(map) }
     }
 
-    /// An empty object with room for so many keys.
+    /// An empty object with room for `keys` keys.
     #[must_use]
     pub fn with_capacity(keys: usize) -> Self {
         Self::of_fields(Vec::with_capacity(keys))
     }
 
-    /// How many keys it has.
+    /// The number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.own {
@@ -202,12 +202,12 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutably.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
         self.own().iter_mut().find(|(have, _)| have == key).map(|(_, value)| value)
     }
 
-    /// Writes a value; a key that is there keeps its place.
+    /// Sets a value; an existing key keeps its position.
     pub fn insert(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let (key, value) = (key.into(), value.into());
         match self.get_mut(&key) {
@@ -216,14 +216,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Writes a value under a key that is not there yet.
+    /// Adds a value under a new key.
     pub fn add(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let key = key.into();
         debug_assert!(self.len() > 64 || !self.contains_key(&key), "{key:?} stands there");
         self.own().push((key, value.into()));
     }
 
-    /// Writes a value that is there, under a key that is not there yet.
+    /// Adds a value under a new key, unless the value is empty.
     pub fn add_filled(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let value = value.into();
         if !value.is_empty() {
@@ -231,7 +231,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Writes a value that is there; a key that is there keeps its place.
+    /// Sets a value unless it is empty; an existing key keeps its position.
     pub fn insert_filled(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let value = value.into();
         if !value.is_empty() {
@@ -239,7 +239,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Writes a value under a key unless the key is there.
+    /// Adds a value unless the key exists.
     pub fn insert_new(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let key = key.into();
         if !self.contains_key(&key) {
@@ -247,7 +247,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Adds to the list under a key, which begins here where there is none.
+    /// Appends to the list under a key, which is created if necessary.
     pub fn push(&mut self, key: impl Into<Text<'a>>, item: impl Into<Json<'a>>) {
         let (key, item) = (key.into(), item.into());
         match self.get_mut(&key) {
@@ -256,14 +256,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Puts a key before all others; the value already under it stays.
+    /// Moves a key to the front, with its current value if it has one.
     pub fn lead(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let key = key.into();
         let value = self.remove(&key).unwrap_or_else(|| value.into());
         self.own().insert(0, (key, value));
     }
 
-    /// Takes a key out; the others keep their order.
+    /// Removes a key; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Json<'a>> {
         if !self.contains_key(key) {
             return None;
@@ -273,7 +273,7 @@ impl<'a> Object<'a> {
         Some(list.remove(place).1)
     }
 
-    /// Takes a key out; the last one takes its place.
+    /// Removes a key; the last one takes its position.
     pub fn swap_remove(&mut self, key: &str) -> Option<Json<'a>> {
         if !self.contains_key(key) {
             return None;
@@ -299,7 +299,7 @@ impl<'a> Object<'a> {
         own.chain(run)
     }
 
-    /// The fields, which are this object's own from now on.
+    /// The fields as the object's own, copied from the run if necessary.
     fn own(&mut self) -> &mut Fields<'a> {
         let run = self.run;
         self.own.get_or_insert_with(|| {
@@ -318,7 +318,7 @@ impl<'a> IntoIterator for Object<'a> {
     }
 }
 
-/// A key that comes again keeps its place and takes the last value.
+/// A repeated key keeps its position and takes the last value.
 impl<'a> Extend<(Text<'a>, Json<'a>)> for Object<'a> {
     fn extend<I: IntoIterator<Item = (Text<'a>, Json<'a>)>>(&mut self, fields: I) {
         for (key, value) in fields {
@@ -364,7 +364,7 @@ impl<'de> Deserialize<'de> for Object<'_> {
     }
 }
 
-/// The same wherever it is; the order of keys does not count.
+/// Equal regardless of where values are stored; the order of keys does not matter.
 impl PartialEq for Json<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

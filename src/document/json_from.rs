@@ -126,7 +126,7 @@ impl From<i64> for Json<'_> {
     }
 }
 
-/// A number that is not finite is none.
+/// A number that is not finite becomes `null`.
 impl From<f64> for Json<'_> {
     fn from(number: f64) -> Self {
         Number::from_f64(number).map_or(Self::Null, Self::Number)

@@ -10,10 +10,10 @@ use crate::document::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::operation::{Form, Recorded};
 
-/// Up to so many keys an object is looked through for one that came before.
+/// Maximum number of keys of an object that are searched linearly for repetitions.
 const LINEAR_SEARCH_MAX: usize = 8;
 
-/// What was recorded, as JSON: text that looks like JSON and is none stays text.
+/// A recorded value as JSON; text that only looks like JSON stays text.
 pub(crate) fn recorded(recorded: &Recorded) -> Option<Json<'_>> {
     Some(match recorded.form()? {
         Form::Value(value) => value.into(),
@@ -29,7 +29,7 @@ pub(crate) fn read(text: &str) -> serde_json::Result<Json<'_>> {
     Ok(value)
 }
 
-/// Reads a value. Texts without escapes stay where they are.
+/// Reads a value, borrowing texts without escapes.
 struct Reading;
 
 impl<'de> DeserializeSeed<'de> for Reading {

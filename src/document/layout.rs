@@ -1,19 +1,19 @@
-//! How documents are laid out as text.
+//! The layout of documents as text.
 
 use std::io::{self, Write};
 
-/// How several documents follow one another in one text.
+/// The layout of several documents in one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
-    /// One document as it is, any other number as an array; indented.
+    /// A single document by itself, any other number as an array; indented.
     OneOrArray,
     /// An array, indented.
     Array,
-    /// One document a line.
+    /// One document per line.
     Lines,
 }
 
-/// How a document is written.
+/// The layout of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// On one line.
@@ -22,18 +22,18 @@ pub enum Layout {
     Indented,
 }
 
-/// Letters that JSON allows in a text, and at which readers of lines may end one (Python's `splitlines`).
+/// Characters that JSON allows in a text, but at which readers of lines may end one (Python's `splitlines`).
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// So many bytes of a text are looked at together: most are ASCII, which is found out fastest.
-const LOOKED_AT: usize = 256;
+/// Number of bytes checked at a time: most texts are ASCII, for which the check is fastest.
+const CHUNK: usize = 256;
 
-/// Whether a text has one of them. Most texts have none of the bytes with which they begin.
+/// Whether a text contains one of [`LINE_ENDS`]. Most texts do not even contain their first bytes.
 fn has_line_end(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_line_end = |at: usize| matches!(bytes.get(at..), Some([0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9, ..]));
-    let mut others = bytes.chunks(LOOKED_AT).enumerate().filter(|(_, chunk)| !chunk.is_ascii());
-    others.any(|(number, chunk)| memchr::memchr2_iter(0xC2, 0xE2, chunk).any(|at| is_line_end(number * LOOKED_AT + at)))
+    let mut others = bytes.chunks(CHUNK).enumerate().filter(|(_, chunk)| !chunk.is_ascii());
+    others.any(|(number, chunk)| memchr::memchr2_iter(0xC2, 0xE2, chunk).any(|at| is_line_end(number * CHUNK + at)))
 }
 
 /// The same JSON, on one line for every reader of lines.
@@ -43,7 +43,7 @@ pub(crate) fn on_one_line(json: String) -> String {
     }
     let mut out = String::with_capacity(json.len() + 64);
     for letter in json.chars() {
-        // Outside of texts there is no such letter.
+        // Outside of texts, JSON has no such character.
         if LINE_ENDS.contains(&letter) {
             out.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {
@@ -53,10 +53,10 @@ pub(crate) fn on_one_line(json: String) -> String {
     out
 }
 
-/// As much is written at once.
-const PIECE: usize = 64 << 10;
+/// Number of bytes written at once.
+const PIECE_SIZE: usize = 64 << 10;
 
-/// Writes JSON as [`on_one_line`] has it, piece by piece. What it is given ends with a letter, not within one.
+/// Writes JSON like [`on_one_line`], piece by piece. Each write must end at a character boundary.
 pub(crate) struct OneLine<'o> {
     out: &'o mut dyn Write,
     piece: Vec<u8>,
@@ -66,14 +66,14 @@ impl<'o> OneLine<'o> {
     pub(crate) fn new(out: &'o mut dyn Write) -> Self {
         Self {
             out,
-            piece: Vec::with_capacity(PIECE),
+            piece: Vec::with_capacity(PIECE_SIZE),
         }
     }
 }
 
 impl Write for OneLine<'_> {
     fn write(&mut self, json: &[u8]) -> io::Result<usize> {
-        if self.piece.len() + json.len() > PIECE {
+        if self.piece.len() + json.len() > PIECE_SIZE {
             self.flush()?;
         }
         self.piece.extend_from_slice(json);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn letters_are_found_wherever_they_stand() {
-        for before in 0..2 * LOOKED_AT {
+        for before in 0..2 * CHUNK {
             for (letter, has) in [
                 ('\u{85}', true),
                 ('\u{2028}', true),

@@ -1,20 +1,20 @@
-//! What a document could not contain.
+//! Losses: data that a document could not contain.
 
 use serde::Serialize;
 
 use crate::span::SpanId;
 
-/// One thing that a document could not hold as it was.
+/// A fact that a document could not contain unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Loss {
-    /// The span whose fact it is; of a fact of several, the first.
+    /// The span that has the fact; the first of several.
     #[serde(serialize_with = "as_hex", skip_serializing_if = "Option::is_none")]
     pub span_id: Option<SpanId>,
-    /// What, in the format's words.
+    /// The fact, in the format's terms.
     pub what: String,
     /// Why.
     pub reason: LossReason,
-    /// Of how many further spans it is a fact.
+    /// The number of further spans with this fact.
     #[serde(skip_serializing_if = "is_zero")]
     pub others: u64,
 }

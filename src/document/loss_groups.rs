@@ -1,10 +1,10 @@
-//! Losses grouped by what was lost, for people: content before metadata, the most frequent first.
+//! Losses grouped by subject, for people: content before metadata, the most frequent first.
 
 use std::collections::BTreeMap;
 
 use super::loss::{Loss, LossReason};
 
-/// What a loss is about, the worst first.
+/// The severity of a loss, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LossWeight {
     /// Messages, calls or results are missing or changed.
@@ -15,7 +15,7 @@ pub(crate) enum LossWeight {
     Added,
 }
 
-/// The first words of losses that are about metadata. Whatever is not named here counts as content.
+/// The first words of losses of metadata. All others count as content.
 const METADATA: &[&str] = &[
     "agent",
     "agent_description",
@@ -52,10 +52,10 @@ const METADATA: &[&str] = &[
     "workflow",
 ];
 
-/// With more groups than this, further ones are counted together.
-const MOST: usize = 256;
-/// So many groups are named in the line for people.
-const NAMED: usize = 3;
+/// Maximum number of groups; further ones are counted together.
+const MAX_GROUPS: usize = 256;
+/// Maximum number of groups named in the line for people.
+const MAX_NAMED_GROUPS: usize = 3;
 
 /// Losses of documents, counted by group.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +64,7 @@ pub(crate) struct LossGroups {
 }
 
 impl Loss {
-    /// What it is about.
+    /// Its severity.
     #[must_use]
     pub(crate) fn weight(&self) -> LossWeight {
         let head = self.what.split([' ', '.', '[', ':', ',']).next().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Loss {
         }
     }
 
-    /// What it has in common with others: without names, places and ids.
+    /// The part shared with similar losses, without names, places and ids.
     #[must_use]
     pub(crate) fn group(&self) -> String {
         let (kind, rest) = match self.what.split_once(": ") {
@@ -92,7 +92,7 @@ impl Loss {
                     group.push_str("[]");
                 }
                 ']' => depth = depth.saturating_sub(1),
-                // Two places that are reported as one are one kind.
+                // Two places reported as one count as one kind.
                 ',' if depth == 0 => break,
                 _ if depth == 0 => group.push(letter),
                 _ => {}
@@ -110,7 +110,7 @@ impl LossGroups {
     /// Counts a loss.
     pub(crate) fn add(&mut self, loss: &Loss) {
         let mut key = (loss.weight(), loss.reason, loss.group());
-        if self.counts.len() >= MOST && !self.counts.contains_key(&key) {
+        if self.counts.len() >= MAX_GROUPS && !self.counts.contains_key(&key) {
             key.2 = "other".to_owned();
         }
         *self.counts.entry(key).or_default() += 1;
@@ -137,11 +137,11 @@ impl LossGroups {
             let total: u64 = of.iter().map(|(.., count)| count).sum();
             let mut named: Vec<String> = of
                 .iter()
-                .take(NAMED)
+                .take(MAX_NAMED_GROUPS)
                 .map(|(_, _, what, count)| format!("{count} × {what}"))
                 .collect();
-            if of.len() > NAMED {
-                named.push(match of.len() - NAMED {
+            if of.len() > MAX_NAMED_GROUPS {
+                named.push(match of.len() - MAX_NAMED_GROUPS {
                     1 => "1 more kind".to_owned(),
                     more => format!("{more} more kinds"),
                 });
@@ -192,7 +192,7 @@ mod tests {
         for number in 0..2_000 {
             groups.add(&Loss::new(None, format!("thing {number}"), LossReason::NoPlace));
         }
-        assert!(groups.groups().len() <= MOST + 1);
+        assert!(groups.groups().len() <= MAX_GROUPS + 1);
         assert_eq!(groups.groups().iter().map(|(.., count)| count).sum::<u64>(), 2_000);
     }
 }

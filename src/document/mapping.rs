@@ -1,11 +1,11 @@
-//! The mapping on a format's page, from its tables: which field is from which field of an operation.
+//! The mapping on a format's page, generated from its tables: the operation's fields that each field is read from.
 
 use std::fmt::Write as _;
 
 use super::shape::{Record, Shape, Tag};
 use super::source::{Otherwise, Part, Source};
 
-/// A Markdown table with a line for each record that has sources; empty if none has.
+/// A Markdown table with a line for each record with sources; empty if there are none.
 pub(crate) fn of(shape: Shape) -> String {
     let mut mapping = Mapping::default();
     mapping.shape(shape, None);

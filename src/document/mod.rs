@@ -1,4 +1,4 @@
-//! What every document is made of: JSON values and texts, layout, options, losses, and violations.
+//! The parts of every document: JSON values and texts, layout, options, losses, and violations.
 //!
 //! Nothing here depends on a format or a run.
 

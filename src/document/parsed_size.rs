@@ -1,4 +1,4 @@
-//! Estimates the memory that JSON takes once it is parsed and read as documents, before it is.
+//! Estimates, before parsing, the memory that JSON takes once it is parsed and read as documents.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use crate::json_tokens::{Kind, Token, Tokens};
 /// Bytes of a member of a list, and of one of an object: its key, its value, its hash.
 const ITEM: usize = size_of::<Value>();
 const MEMBER: usize = ITEM + size_of::<String>() + size_of::<usize>();
-/// A place of an object's hash table.
+/// A bucket of an object's hash table.
 const BUCKET: usize = 9;
-/// A separate text takes at least so much.
+/// The minimum size of a separately allocated text.
 const TEXT: usize = 16;
-/// serde_json refuses what is nested more deeply.
+/// The maximum nesting depth that serde_json accepts.
 const DEPTH: usize = 128;
 
-/// The memory of JSON values, by what they consist of: lists and objects have room for more members than they hold.
+/// The memory of JSON values, by their parts. Lists and objects have capacity for more members than they hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParsedSize {
@@ -26,43 +26,43 @@ pub struct ParsedSize {
     pub objects: usize,
     /// Bytes of texts and keys.
     pub texts: usize,
-    /// Bytes of those that are long.
+    /// Bytes of long texts.
     pub long_texts: usize,
-    /// While the longest list or object grows it is there twice.
+    /// Bytes for the longest list or object, which exists twice while it grows.
     pub growth: usize,
-    /// How many members lists and objects have in all.
+    /// The total number of members of lists and objects.
     pub values: usize,
     /// Objects in lists that may become operations.
     pub operations: usize,
-    /// Messages that may become operations: those of models and tools, and those that no such message follows.
+    /// Messages that may become operations: those of models and tools, and those not followed by one.
     pub answers: usize,
-    /// Messages that go into the operation of one that follows.
+    /// Messages that are input of the operation of a later one.
     pub heard: usize,
     /// Other objects in lists, and texts, that may become parts of messages.
     pub parts: usize,
 }
 
-/// Documents have their operations in so many lists at most: a list of documents, of steps, of what a step did.
+/// Maximum depth of lists around a document's operations: a list of documents, of steps, of a step's operations.
 const LISTS: u8 = 3;
-/// Spans, the operations and the run that are made of an object. Measured: `tests/ways_in` checks these.
+/// Bytes of the spans, operations and run built from an object. Measured; `tests/ways_in` checks these.
 const OPERATION: usize = 12_500;
 const ANSWER: usize = 4_400;
-const HEARD: usize = 1_100;
+const INPUT_MESSAGE: usize = 1_100;
 const PART: usize = 2_000;
-/// Values are there so often: as they came, or in operations and in the document that is made again of these. Objects are counted
-/// with more room than they have.
+/// How often values are in memory: as read, or in operations and in the document rebuilt from these. Objects are counted with more
+/// capacity than they have.
 const LIST_COPIES: usize = 4;
 const OBJECT_COPIES: usize = 1;
-/// Long texts also are in spans, as JSON, and in conversations.
+/// Long texts are also in spans, as JSON, and in conversations.
 const TEXT_COPIES: usize = 2;
 const LONG_COPIES: usize = 6;
-/// A text of so many bytes is long.
+/// Minimum size in bytes of a long text.
 const LONG: usize = 64;
-/// What stays of a document once its spans are bytes.
-const STAYS: usize = 6;
+/// Divisor for the memory that a document still takes once its spans are serialized.
+const RETAINED_DIVISOR: usize = 6;
 
 impl ParsedSize {
-    /// Of all values of a text together.
+    /// The size of all values of a text.
     #[must_use]
     pub fn of(text: &[u8]) -> Self {
         Values::in_text(text).fold(Self::default(), Self::with)
@@ -76,7 +76,7 @@ impl ParsedSize {
             .fold(0, usize::saturating_add)
     }
 
-    /// Bytes that a document takes while it becomes spans, with its text.
+    /// Bytes that a document takes while it is converted to spans, including its text.
     #[must_use]
     pub fn as_document(&self) -> usize {
         [
@@ -88,14 +88,14 @@ impl ParsedSize {
             (self.text, 1),
             (self.operations, OPERATION),
             (self.answers, ANSWER),
-            (self.heard, HEARD),
+            (self.heard, INPUT_MESSAGE),
             (self.parts, PART),
         ]
         .into_iter()
         .fold(0, |sum, (count, each)| sum.saturating_add(count.saturating_mul(each)))
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
@@ -113,9 +113,9 @@ impl ParsedSize {
         }
     }
 
-    /// Counts a list or an object that ends. `around`: what it is a member of.
-    fn close(&mut self, open: Open, around: Option<&mut Open>) {
-        let Open {
+    /// Counts a complete list or object. `around`: the one that contains it.
+    fn close(&mut self, open: OpenContainer, around: Option<&mut OpenContainer>) {
+        let OpenContainer {
             is_object, members, lists, ..
         } = open;
         match (lists, open.kind) {
@@ -129,10 +129,10 @@ impl ParsedSize {
                 self.heard += around.map_or(0, |list| std::mem::take(&mut list.unanswered));
             }
             (1..=LISTS, ObjectKind::Other) if is_object && members > 1 => self.operations += 1,
-            // A definition of a tool is in the document, the operation, its span and the run.
+            // A tool definition is in the document, the operation, its span and the run.
             (1, ObjectKind::Function) if is_object => self.parts += 2,
             (1.., _) if is_object => self.parts += 1,
-            // A list in the list of all is a document.
+            // A list in the outermost list is a document.
             (1, _) => self.parts += 1,
             _ => {}
         }
@@ -171,27 +171,27 @@ fn bytes_of_object(members: usize) -> usize {
     room.saturating_mul(MEMBER).saturating_add((buckets + 16).saturating_mul(BUCKET))
 }
 
-/// A list or an object that is not at its end.
+/// An incomplete list or object.
 #[derive(Debug, Clone, Copy, Default)]
-struct Open {
+struct OpenContainer {
     is_object: bool,
     members: usize,
-    /// As a member of a list: how many lists are around it; 0: it is a member of an object.
+    /// For a member of a list: the number of lists around it; 0 for a member of an object.
     lists: u8,
-    /// Of an object.
+    /// For an object: its kind.
     kind: ObjectKind,
-    /// Of an object: whose value comes next.
+    /// For an object: the key of the next value.
     key: Key,
-    /// Of a list: persons' messages since the last of a model or a tool.
+    /// For a list: the number of user messages since the last one of a model or a tool.
     unanswered: usize,
 }
 
-/// What an object is, as far as its members show.
+/// The kind of an object, as far as its members show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ObjectKind {
     /// A message.
     Said(Speaker),
-    /// A tool, or a call in a message: its result is another object.
+    /// A tool, or a call in a message, whose result is a separate object.
     Function,
     #[default]
     Other,
@@ -213,14 +213,14 @@ enum Key {
     Other,
 }
 
-impl Open {
+impl OpenContainer {
     fn closed(self) -> Self {
-        // A key and its value were counted as two.
+        // A key and its value were counted separately.
         let members = if self.is_object { self.members.div_ceil(2) } else { self.members };
         Self { members, ..self }
     }
 
-    /// Takes a text that is a key of this object or the value of one.
+    /// Handles a text that is a key or a value of this object.
     fn text(&mut self, text: &[u8]) {
         let is_key = self.members % 2 == 1;
         if is_key {
@@ -240,22 +240,22 @@ impl Open {
     }
 }
 
-/// The documents of a text, one after another.
+/// The sizes of consecutive documents in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentSizes {
     /// All of them together.
     pub all: ParsedSize,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
-    /// Bytes of the longest once it is parsed.
+    /// Bytes of the longest document once parsed.
     pub parsed: usize,
-    /// Bytes that the longest takes while it becomes spans.
+    /// Bytes that the longest document takes while it is converted to spans.
     pub largest: usize,
 }
 
 impl DocumentSizes {
-    /// Of the documents of a text.
+    /// The sizes of the documents in a text.
     #[must_use]
     pub fn of(text: &[u8]) -> Self {
         Values::in_text(text).fold(Self::default(), |sizes, one| Self {
@@ -266,15 +266,15 @@ impl DocumentSizes {
         })
     }
 
-    /// Bytes that reading takes where no more than one document is in memory as values at a time, and all as spans.
+    /// Bytes that reading takes if only one document at a time is in memory as values, and all of them as spans.
     #[must_use]
     pub fn reading(&self) -> usize {
-        let stays = self.all.as_document().saturating_sub(self.largest) / STAYS;
+        let stays = self.all.as_document().saturating_sub(self.largest) / RETAINED_DIVISOR;
         self.all.text.saturating_add(self.largest).saturating_add(stays)
     }
 }
 
-/// The values that follow one another in a text.
+/// Consecutive values in a text.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     rest: &'a [u8],
@@ -288,7 +288,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// After a value: members of a list may be read as values that follow one another.
+/// The text after a value. Skips a comma, so that list items can be read as consecutive values.
 fn after_value(text: &[u8]) -> &[u8] {
     let text = text.trim_ascii_start();
     text.strip_prefix(b",").unwrap_or(text).trim_ascii_start()
@@ -297,13 +297,13 @@ fn after_value(text: &[u8]) -> &[u8] {
 impl Iterator for Values<'_> {
     type Item = ParsedSize;
 
-    /// The next value: as far as it can be found where the text is no JSON.
+    /// The next value, as far as it is recognisable if the text is not JSON.
     fn next(&mut self) -> Option<ParsedSize> {
         if self.rest.is_empty() {
             return None;
         }
         let mut size = ParsedSize::default();
-        let mut open = [Open::default(); DEPTH];
+        let mut open = [OpenContainer::default(); DEPTH];
         let (mut depth, mut at, mut is_after_value) = (0_usize, 0_usize, false);
         let mut lists = 0_u8;
         let text = self.rest;
@@ -331,10 +331,10 @@ impl Iterator for Values<'_> {
                 }
                 Kind::Object | Kind::List => {
                     if let Some(slot) = open.get_mut(depth) {
-                        *slot = Open {
+                        *slot = OpenContainer {
                             is_object: kind == Kind::Object,
                             lists: if is_item { lists } else { 0 },
-                            ..Open::default()
+                            ..OpenContainer::default()
                         };
                     }
                     lists = lists.saturating_add(u8::from(kind == Kind::List));
@@ -355,7 +355,7 @@ impl Iterator for Values<'_> {
                 break;
             }
         }
-        // What is cut off is held until it is found to be.
+        // A truncated value is in memory until the error is found.
         for unended in open.iter().take(depth) {
             size.close(unended.closed(), None);
         }

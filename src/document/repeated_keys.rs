@@ -1,4 +1,4 @@
-//! Keys that occur several times in one object: readers of JSON keep one of the values.
+//! Keys that occur several times in one object, of which JSON readers keep only one value.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,12 +12,12 @@ use crate::document::violations::JsonPath;
 pub(crate) struct RepeatedKeys {
     /// The first of them.
     pub(crate) paths: Vec<String>,
-    /// How many more there are.
+    /// The number of further ones.
     pub(crate) more: usize,
 }
 
-/// So many are named.
-const NAMED: usize = 1_000;
+/// Maximum number of keys listed.
+const MAX_LISTED: usize = 1_000;
 
 impl<'de> serde::Deserialize<'de> for RepeatedKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -28,7 +28,7 @@ impl<'de> serde::Deserialize<'de> for RepeatedKeys {
     }
 }
 
-/// Looks through a value for them.
+/// Walks a value to find them.
 struct Walk<'p, 'f> {
     place: JsonPath<'p>,
     found: &'f mut RepeatedKeys,
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             let place = self.place.key(&key);
             if known.contains(&key) {
-                if self.found.paths.len() < NAMED {
+                if self.found.paths.len() < MAX_LISTED {
                     self.found.paths.push(place.to_string());
                 } else {
                     self.found.more += 1;

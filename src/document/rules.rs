@@ -1,4 +1,4 @@
-//! Rules about several fields or several items, which formats share.
+//! Rules about several fields or items, shared by formats.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::document::violations::{JsonPath, Violations};
 
-/// Every item that is called `word` has an id of its own under this key.
+/// Checks that every item, called `word`, has a unique id under this key.
 pub(crate) fn own_ids(place: JsonPath<'_>, items: &[Value], key: &str, word: &'static str, found: &mut Violations) {
     let ids = items
         .iter()
@@ -15,7 +15,7 @@ pub(crate) fn own_ids(place: JsonPath<'_>, items: &[Value], key: &str, word: &'s
     Items { place, word }.unique(key, ids, found);
 }
 
-/// The items of a list. `word`: one of them.
+/// The items of a list. `word`: the name for one of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Items<'p> {
     pub(crate) place: JsonPath<'p>,
@@ -23,7 +23,7 @@ pub(crate) struct Items<'p> {
 }
 
 impl Items<'_> {
-    /// Each id is used once; each comes with its item's place.
+    /// Checks that each id is used once; each is passed with its item's index.
     pub(crate) fn unique<'v>(self, key: &str, ids: impl IntoIterator<Item = (usize, &'v str)>, found: &mut Violations) {
         let mut known = HashSet::new();
         for (index, id) in ids.into_iter().filter(|(_, id)| !known.insert(*id)) {
@@ -35,7 +35,7 @@ impl Items<'_> {
         }
     }
 
-    /// Parents are the ids of items, and do not go round. `unknown` is said of a parent that no item is.
+    /// Checks that parents are ids of items, without cycles. `unknown` is the message for a parent that is not an item.
     pub(crate) fn tree<'v>(
         self,
         key: &str,
@@ -61,7 +61,7 @@ impl Items<'_> {
         }
     }
 
-    /// No value is before one of an earlier item. `early` is said of one that is.
+    /// Checks that no value is before one of an earlier item. `early` is the message for one that is.
     pub(crate) fn ascending<T: PartialOrd>(
         self,
         key: &str,
@@ -80,14 +80,14 @@ impl Items<'_> {
     }
 }
 
-/// The second value, at this place, is not before the first. `early` is said where it is.
+/// Checks that the second value, at this place, is not before the first. `early` is the message if it is.
 pub(crate) fn not_before<T: PartialOrd>(place: JsonPath<'_>, (start, end): (Option<T>, Option<T>), early: &str, found: &mut Violations) {
     if start.zip(end).is_some_and(|(start, end)| end < start) {
         found.add(place, early);
     }
 }
 
-/// `8-4-4-4-12` small hexadecimal digits, version 4, variant 10.
+/// `8-4-4-4-12` lowercase hexadecimal digits, version 4, variant 10.
 pub(crate) fn is_uuid_v4(id: &str) -> bool {
     let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
     id.len() == 36
@@ -99,12 +99,12 @@ pub(crate) fn is_uuid_v4(id: &str) -> bool {
         })
 }
 
-/// Which items are their own ancestors, by the place of each item's parent. One item of each cycle.
+/// One item of each cycle, given the index of each item's parent.
 fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
         Unvisited,
-        /// On the way that begins at this item.
+        /// On the path that begins at this item.
         OnPath(usize),
         Visited,
     }

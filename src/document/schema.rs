@@ -1,9 +1,9 @@
 //! The types of documents as JSON Schema (draft 2020-12), from the tables that [`check`](crate::formats::check) compares them with.
 //!
-//! A schema has what those tables have: which fields an object needs and may have, and of which type they are. An object whose
+//! A schema says the same as those tables: the required and optional fields of an object, and their types. An object whose
 //! keys are data has no `properties`, or has `additionalProperties`. One with `properties` alone may have further fields, which its
-//! readers ignore; documents that are written here have none. Rules about several fields are not in it. It is wider in two places:
-//! JSON Schema does not distinguish 12 from 12.0, and validators need not compare `format`.
+//! readers ignore; documents written here have none. Rules about several fields are not included. A schema is laxer in two ways:
+//! JSON Schema does not distinguish 12 from 12.0, and validators need not check `format`.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ struct Definitions {
     all: Vec<(Table, String, Value)>,
 }
 
-/// What a definition is made from.
+/// The source of a definition.
 #[derive(Clone, Copy)]
 enum Table {
     Record(&'static Record),
@@ -80,7 +80,7 @@ impl Definitions {
         }
     }
 
-    /// A reference to the definition, which is made where it is asked for first: a record may have itself below it.
+    /// A reference to the definition, which is registered before it is built, because a record may contain itself.
     fn reference(&mut self, table: Table) -> Value {
         let known = self.all.iter().find(|(known, ..)| known.is(table)).map(|(_, name, _)| name.clone());
         let name = known.unwrap_or_else(|| {
@@ -148,7 +148,7 @@ impl Definitions {
         schema
     }
 
-    /// The kinds, each of them without the tags of those before it.
+    /// The kinds, each excluding the tags of earlier ones.
     fn variants(&mut self, variants: &Variants) -> Value {
         let kinds = variants.of.iter().enumerate().map(|(at, (tag, record))| {
             let needed = match *tag {
@@ -167,7 +167,7 @@ impl Definitions {
         any_of(kinds.collect())
     }
 
-    /// What an object with the tag is.
+    /// The schema for an object with the tag.
     fn condition(&mut self, tag: Tag) -> Option<Value> {
         match tag {
             Tag::Is(field, words) => Some(json!({"properties": {field: self.schema(Shape::Word(words))}, "required": [field]})),

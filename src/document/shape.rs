@@ -10,10 +10,10 @@ use crate::document::source::{Otherwise, Part, Source};
 use crate::document::violations::{JsonPath, Violations};
 use crate::operation;
 
-/// What a value may be.
+/// The allowed type of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// Any value, null too.
+    /// Any value, including null.
     Any,
     Null,
     Text,
@@ -42,8 +42,8 @@ pub(crate) enum Shape {
     Either(&'static [Shape]),
     /// An object of one of several kinds.
     OneOf(&'static Variants),
-    /// Compared with the first of these at once. The format compares it with the second itself, after other rules or in words of its
-    /// own.
+    /// Checked against the first of these here. The format checks it against the second itself, after other rules or with its own
+    /// messages.
     Deferred(&'static Shape, &'static Shape),
 }
 
@@ -52,18 +52,18 @@ pub(crate) enum Shape {
 pub(crate) struct Variants {
     /// The fields of every kind.
     pub(crate) common: Record,
-    /// An object is of the first kind whose tag it has.
+    /// An object has the first kind whose tag it has.
     pub(crate) of: &'static [(Tag, &'static Record)],
 }
 
-/// By what the kind of an object is known.
+/// The criterion for the kind of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tag {
     /// The field is one of these words.
     Is(&'static str, &'static [&'static str]),
     /// The object has the field.
     Has(&'static str),
-    /// It has no tag of the kinds before.
+    /// The object has no tag of earlier kinds.
     Other,
 }
 
@@ -73,21 +73,21 @@ pub(crate) struct Record {
     /// With its article: `a step`.
     pub(crate) what: &'static str,
     pub(crate) fields: &'static [Field],
-    /// What becomes of other fields, if they are not allowed.
+    /// What happens to other fields, if they are not allowed.
     pub(crate) others: Option<&'static str>,
 }
 
-/// A field of an object: all that a format says of it.
+/// A field of an object, with everything that a format defines for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) is_needed: bool,
     pub(crate) shape: Shape,
-    /// Where its value is from: the first that has one.
+    /// The sources of its value: the first that has one is used.
     pub(crate) sources: [Option<Source>; 3],
-    /// What is written without a value.
+    /// The default without a value.
     pub(crate) otherwise: Otherwise,
-    /// Whether that is made up, and a loss.
+    /// Whether the default is made up, which is a loss.
     pub(crate) is_made_up: bool,
 }
 
@@ -103,7 +103,7 @@ pub(crate) const fn need(name: &'static str, shape: Shape) -> Field {
     }
 }
 
-/// A field that may be left out.
+/// An optional field.
 pub(crate) const fn may(name: &'static str, shape: Shape) -> Field {
     Field {
         is_needed: false,
@@ -112,22 +112,22 @@ pub(crate) const fn may(name: &'static str, shape: Shape) -> Field {
 }
 
 impl Field {
-    /// A field of the operation, where the sources before have no value.
+    /// Adds a field of the operation as source.
     pub(crate) const fn from(self, field: operation::Field) -> Self {
         self.source(Source::Field(field))
     }
 
-    /// Two fields of the operation, added.
+    /// Adds the sum of two fields of the operation as source.
     pub(crate) const fn sum(self, one: operation::Field, other: operation::Field) -> Self {
         self.source(Source::Sum(one, other))
     }
 
-    /// A count without the part of it that another field counts.
+    /// Adds a count minus the part that another field counts as source.
     pub(crate) const fn less(self, whole: operation::Field, part: operation::Field) -> Self {
         self.source(Source::Less(whole, part))
     }
 
-    /// What is worked out of the operation.
+    /// Adds a value computed from the operation as source.
     pub(crate) const fn of(self, part: Part) -> Self {
         self.source(Source::Of(part))
     }
@@ -144,19 +144,19 @@ impl Field {
         self
     }
 
-    /// What is written without a value, as all readers take its absence.
+    /// Sets the default without a value, which means the same to all readers as its absence.
     pub(crate) const fn usually(mut self, otherwise: Otherwise) -> Self {
         self.otherwise = otherwise;
         self
     }
 
-    /// What is written without a value: it is made up, and a loss.
+    /// Sets a made-up default without a value, which is a loss.
     pub(crate) const fn made_up(mut self, otherwise: Otherwise) -> Self {
         self.is_made_up = true;
         self.usually(otherwise)
     }
 
-    /// The two counts of a field that has one without the other.
+    /// The two counts of a field that is their difference.
     pub(crate) fn counted_beside(&self) -> Option<(operation::Field, operation::Field)> {
         self.sources.into_iter().flatten().find_map(|source| match source {
             Source::Less(whole, part) => Some((whole, part)),
@@ -164,13 +164,13 @@ impl Field {
         })
     }
 
-    /// Whether a value only fills the field.
+    /// Whether a value is only a placeholder.
     pub(crate) fn is_filler(&self, value: &Value) -> bool {
         self.otherwise == Otherwise::Unknown && value.as_str() == Some(Otherwise::UNKNOWN)
     }
 }
 
-/// Records: one line a field, with its shape, where its value is from, and what is written without one.
+/// Defines records: one line per field, with its shape, sources and default.
 ///
 /// ```text
 /// RECORD "with its article", only "what becomes of other fields" {
@@ -189,7 +189,7 @@ macro_rules! records {
     };
 }
 
-/// One record, as in [`records`].
+/// Defines one record, as in [`records`].
 macro_rules! record {
     (
         $what:literal $(, only $others:tt)?
@@ -205,13 +205,13 @@ macro_rules! record {
 
 pub(crate) use {record, records};
 
-/// The text of what becomes of other fields, if there is one.
+/// The text about other fields, if any.
 pub(crate) const fn first(texts: &[&'static str]) -> Option<&'static str> {
     texts.first().copied()
 }
 
 impl Shape {
-    /// Whether the value's JSON type fits; what is in it is not looked at.
+    /// Whether the value's JSON type fits, regardless of its content.
     pub(crate) fn fits(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
@@ -230,7 +230,7 @@ impl Shape {
         }
     }
 
-    /// Whether a value that is written fits; what is in it is not looked at.
+    /// Whether the type of a value to write fits, regardless of its content.
     pub(crate) fn takes(self, value: &Json<'_>) -> bool {
         match self {
             Self::Any => true,
@@ -246,7 +246,7 @@ impl Shape {
         }
     }
 
-    /// The record of an object whose fields are the same operation's.
+    /// The record of a nested object whose fields belong to the same operation.
     pub(crate) fn record(self) -> Option<&'static Record> {
         match self {
             Self::Maybe(shape) => shape.record(),
@@ -255,12 +255,12 @@ impl Shape {
         }
     }
 
-    /// Whether a value is of this shape, with all that is in it.
+    /// Whether a value and all its content have this shape.
     pub(crate) fn holds(self, value: &Value) -> bool {
         self.check(value, JsonPath::of_document(None), &mut Violations::default())
     }
 
-    /// In words.
+    /// A description for people.
     pub(crate) fn words(self) -> String {
         match self {
             Self::Any => "any value".to_owned(),
@@ -282,7 +282,7 @@ impl Shape {
         }
     }
 
-    /// Notes where a value is not of this shape. Whether it is.
+    /// Adds violations for parts of a value without this shape. Returns whether there were none.
     pub(crate) fn check(self, value: &Value, place: JsonPath<'_>, found: &mut Violations) -> bool {
         let before = found.len();
         if !self.fits(value) {
@@ -334,7 +334,7 @@ impl Shape {
 }
 
 impl Record {
-    /// Notes which fields are missing, of another shape, or not known.
+    /// Adds violations for fields that are missing, have another shape, or are unknown.
     pub(crate) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
         self.check_fields(object, place, found);
         self.check_names(&[], object, place, found);
@@ -363,12 +363,12 @@ impl Record {
         }
     }
 
-    /// Whether it has a field of this name.
+    /// Whether it has a field with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// Its field that is read into this field of an operation.
+    /// The field that is read into this field of an operation.
     pub(crate) fn field_of(&self, of: operation::Field) -> Option<&Field> {
         let is_from = |field: &&Field| field.sources.into_iter().flatten().any(|source| source.reads() == Some(of));
         self.fields.iter().find(is_from)
@@ -376,12 +376,12 @@ impl Record {
 }
 
 impl Variants {
-    /// The kind of an object, unless it has no tag of any.
+    /// The kind of an object, if it has a tag.
     pub(crate) fn kind(&self, object: &Map<String, Value>) -> Option<&'static Record> {
         self.of.iter().find(|(tag, _)| tag.is_on(object)).map(|(_, record)| *record)
     }
 
-    /// Notes which fields are missing, of another shape, or not known. That an object is of no kind is not noted.
+    /// Adds violations for fields that are missing, have another shape, or are unknown, but not for an object without a kind.
     pub(crate) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
         self.common.check_fields(object, place, found);
         if let Some(kind) = self.kind(object) {
@@ -401,7 +401,7 @@ impl Variants {
 }
 
 impl Tag {
-    /// Whether an object has it.
+    /// Whether an object has this tag.
     pub(crate) fn is_on(self, object: &Map<String, Value>) -> bool {
         match self {
             Self::Is(field, words) => object.get(field).and_then(Value::as_str).is_some_and(|word| words.contains(&word)),
@@ -410,7 +410,7 @@ impl Tag {
         }
     }
 
-    /// Whether no object has both: they are different words of one field.
+    /// Whether no object can have both, since they are different words of one field.
     pub(super) fn excludes(self, other: Self) -> bool {
         matches!((self, other), (Self::Is(field, _), Self::Is(of, _)) if field == of)
     }

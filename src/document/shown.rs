@@ -1,4 +1,4 @@
-//! Values in words, for people.
+//! Descriptions of values, for people.
 
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// A value for people: short texts and numbers as they are.
+/// A value for people: short texts and numbers unchanged, else its type.
 pub(crate) fn shown(value: &Value) -> String {
-    const LONGEST: usize = 60;
+    const MAX_SHOWN_CHARS: usize = 60;
     match value {
-        Value::String(text) if text.chars().count() <= LONGEST => value.to_string(),
+        Value::String(text) if text.chars().count() <= MAX_SHOWN_CHARS => value.to_string(),
         Value::String(_) => "a longer text".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         other => kind_of(other).to_owned(),

@@ -1,36 +1,36 @@
-//! Where the values of a record's fields are from: what writing, taking facts out of the metadata, and reading follow.
+//! The sources of a record's fields, used for writing, removing facts from the metadata, and reading.
 
 use crate::operation::Field;
 
-/// Where a value is from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {
-    /// A field of the operation. It is no fact beside the record then.
+    /// A field of the operation, which is then not listed as a fact.
     Field(Field),
-    /// Two counts or amounts, added where both are known. They stay facts.
+    /// The sum of two counts or amounts, if both are known. They remain facts.
     Sum(Field, Field),
-    /// A count without the part of it that the other field counts. Documents count that beside it.
+    /// A count minus the part that the other field counts. Documents record that part separately.
     Less(Field, Field),
-    /// What is worked out of an operation for every format alike.
+    /// A value computed from an operation in the same way for all formats.
     Of(Part),
 }
 
-/// What is worked out of an operation for every format alike.
+/// A value computed from an operation in the same way for all formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The model that answered, else the one that was asked for.
+    /// The answering model, else the requested one.
     Model,
     /// The tool's name, else the one in the call.
     ToolName,
     /// The tool's result, else the one in the messages.
     Result,
-    /// What went in.
+    /// The input.
     Input,
-    /// What came out.
+    /// The output.
     Output,
     /// From start to end, in milliseconds.
     Latency,
-    /// Why it failed, in words.
+    /// The text of its failure.
     Error,
 }
 
@@ -49,14 +49,14 @@ impl Source {
     }
 }
 
-/// What is written where no source has a value.
+/// The default if no source has a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Otherwise {
     /// The field is left out.
     Nothing,
     Null,
     Text(&'static str),
-    /// The name of what has none. Where it is read, nothing has it.
+    /// A placeholder for a name, which is read as no name.
     Unknown,
     Zero,
     EmptyList,

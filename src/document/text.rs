@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 #[cfg(not(feature = "server"))]
 use serde_json::to_writer;
-// The same bytes; an export writes little else, and sonic-rs looks at many bytes at once for what must be escaped.
+// sonic-rs writes the same bytes as serde_json, but checks many at once for escapes; exports spend most of their time here.
 #[cfg(feature = "server")]
 use sonic_rs::to_writer;
 
@@ -28,12 +28,12 @@ pub(crate) fn stream(value: &impl Serialize, out: &mut dyn Write) -> io::Result<
     line.flush()
 }
 
-/// JSON without the blanks between its values.
+/// JSON without whitespace between its values.
 pub(crate) fn without_blanks(json: &str) -> String {
     Tokens::of(json.as_bytes()).filter_map(|token| json.get(token.range)).collect()
 }
 
-/// A value's text. Its keys are texts, and memory takes what is written.
+/// A value's text. Writing cannot fail: keys are texts, and the target is memory.
 pub(crate) fn compact(value: &impl Serialize) -> String {
     let mut text = Vec::new();
     let written = write(value, &mut text);

@@ -1,16 +1,16 @@
-//! The rules that documents break, each with its place.
+//! Rules that documents break, with places.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// A rule that a document breaks.
+/// A rule broken by a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The place as a JSON path: `$.steps[3].timestamp`; before it the document's number, if the text has several.
+    /// The place as a JSON path: `$.steps[3].timestamp`, preceded by the document's number if the text has several.
     pub path: String,
-    /// What is wrong there, and what is required there.
+    /// What is wrong and what is required.
     pub message: String,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The rules that documents break, in the order in which they were found.
+/// Rules broken by documents, in the order they were found.
 #[derive(Debug, Default)]
 pub struct Violations {
     kept: Vec<Violation>,
@@ -28,10 +28,10 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// So many are kept; the others are counted: a document may break a rule at each of its bytes.
+    /// Maximum number kept; others are only counted, because a document may break a rule at every byte.
     pub const KEPT: usize = 10_000;
 
-    /// Adds one.
+    /// Adds a violation.
     pub fn add(&mut self, place: JsonPath<'_>, message: impl Into<String>) {
         if self.kept.len() == Self::KEPT {
             self.more += 1;
@@ -43,25 +43,25 @@ impl Violations {
         });
     }
 
-    /// The list of them, and how many more there are.
+    /// The list of violations, and the number of further ones.
     pub(crate) fn into_list(self) -> (Vec<Violation>, usize) {
         (self.kept, self.more)
     }
 
-    /// How many there are so far.
+    /// The number of violations so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept.len() + self.more
     }
 
-    /// Whether there are none so far.
+    /// Whether there are no violations so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 }
 
-/// The place of a value in a document. It is displayed as a JSON path: `$.steps[3].timestamp`.
+/// The place of a value in a document, displayed as a JSON path: `$.steps[3].timestamp`.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonPath<'p> {
     above: Option<&'p Self>,
@@ -77,7 +77,7 @@ enum Step<'p> {
 }
 
 impl<'p> JsonPath<'p> {
-    /// The whole of a document.
+    /// The whole document.
     #[must_use]
     pub fn of_document(number: Option<usize>) -> Self {
         Self {

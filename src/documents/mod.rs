@@ -1,8 +1,8 @@
-//! Making documents: the one way from spans to documents that files, the store's export, the API and the Layer share, so
-//! that they agree byte for byte.
+//! Makes documents: files, the store's export, the API and the Layer share this path from spans to documents, so that they
+//! agree byte for byte.
 //!
-//! [`Vocabulary::runs`] makes runs of spans, [`of_run`] and [`of_session`] make documents of runs, and a [`Document`]
-//! writes its text where the caller wants it. Nothing here reads a clock: who has stored spans passes the time in.
+//! [`Vocabulary::runs`] turns spans into runs, [`of_run`] and [`of_session`] turn runs into documents, and a [`Document`]
+//! writes its text wherever the caller wants it. Nothing here reads a clock: callers with stored spans pass the time in.
 //!
 //! ```
 //! use spanbridge::documents::{self, Vocabulary};
@@ -39,12 +39,12 @@ pub use vocabulary::Vocabulary;
 #[cfg(feature = "server")]
 pub(crate) use vocabulary::awaits_root;
 
-/// There is no format with this name.
+/// No format has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownFormat(pub String);
 
 impl UnknownFormat {
-    /// The names that there are.
+    /// The known names.
     #[must_use]
     pub fn known() -> String {
         let all = formats::all();
@@ -64,12 +64,12 @@ impl std::error::Error for UnknownFormat {}
 ///
 /// # Errors
 ///
-/// There is none.
+/// No format has this name.
 pub fn format(name: &str) -> Result<&'static AnyFormat, UnknownFormat> {
     formats::by_id(name).ok_or_else(|| UnknownFormat(name.to_owned()))
 }
 
-/// What became of one run, or of the runs of one session.
+/// The result for one run, or for the runs of one session.
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// The trace, or the first one of a session.
@@ -89,7 +89,7 @@ pub fn of_run<'a>(run: &'a Run, format: &'static AnyFormat, options: &Options) -
     outcome(run, format, assembled)
 }
 
-/// The documents of the last of a session's runs alone, where they may contain something of the runs before; `None` if there is no run.
+/// The documents of only the last of a session's runs, which may contain parts of earlier runs; `None` without a run.
 #[must_use]
 pub fn of_last<'a>(runs: &'a [Run], format: &'static AnyFormat, options: &Options) -> Option<Outcome<'a>> {
     Some(outcome(runs.last()?, format, format.documents_of_last(runs, options)))
@@ -104,8 +104,8 @@ fn outcome<'a>(run: &'a Run, format: &'static AnyFormat, assembled: Vec<Assemble
     }
 }
 
-/// The documents of a session: those of its runs together. The runs in which no agent did anything are taken out; `None` if
-/// none is left.
+/// The documents of a session, that is, of all its runs. Runs without an agent's work are removed from `runs`; `None` if none
+/// is left.
 pub fn of_session<'a>(runs: &'a mut Vec<Run>, format: &'static AnyFormat, options: &Options) -> Option<Outcome<'a>> {
     runs.retain(Run::has_agent_work);
     let runs: &'a [Run] = runs;
@@ -127,23 +127,23 @@ fn documents_of<'a>(format: &'static AnyFormat, assembled: Vec<Assembled<AnyDocu
     assembled.into_iter().enumerate().map(document).collect()
 }
 
-/// Writes the documents of runs in which an agent did something: of one run, or of those of one session.
+/// Writes the documents of runs with an agent's work: of one run, or of the runs of one session.
 ///
 /// # Errors
 ///
-/// `out` takes no more, or a document cannot be written.
+/// Writing to `out` fails, or a document cannot be written.
 pub fn write(runs: &[Run], format: &AnyFormat, options: &Options, sequence: Sequence, out: &mut dyn Write) -> io::Result<()> {
     format.write(runs, options, sequence, out)
 }
 
-/// One document and what it could not hold. It borrows what the runs hold, and becomes text as it is written.
+/// One document and its losses. It borrows from the runs, and is converted to text while it is written.
 #[derive(Debug)]
 pub struct Document<'a> {
     /// The format.
     pub format: &'static AnyFormat,
-    /// 0 for the first of a run or session; some formats give several.
+    /// 0 for the first of a run or session; some formats produce several.
     pub index: usize,
-    /// What it could not hold.
+    /// The data that it could not contain.
     pub losses: Vec<Loss>,
     content: AnyDocument<'a>,
 }
@@ -162,12 +162,12 @@ impl Document<'_> {
     ///
     /// # Errors
     ///
-    /// `out` takes no more, or the document cannot be written.
+    /// Writing to `out` fails, or the document cannot be written.
     pub fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
         self.content.write(layout, out)
     }
 
-    /// The name by which readers of the format look for its file, if they do.
+    /// The file name that readers of the format expect, if any.
     #[must_use]
     pub fn own_file_name(&self) -> Option<String> {
         self.content.file_name()
@@ -183,11 +183,11 @@ impl Document<'_> {
         }
     }
 
-    /// Writes the content of its file: its text, indented, or packed in a container.
+    /// Writes the content of its file: its indented text, possibly packed in a container.
     ///
     /// # Errors
     ///
-    /// `out` takes no more, or the document cannot be written or packed.
+    /// Writing to `out` fails, or the document cannot be written or packed.
     pub fn write_file(&self, container: Option<Container>, mut out: impl Write) -> io::Result<()> {
         if let Some(container) = container {
             let packed = (container.pack)(&self.text(Layout::Indented)?);

@@ -6,8 +6,8 @@
 //! claude-sonnet-4*: { input: 3, cache_read: 0.3, cache_write: 3.75, output: 15 }
 //! ```
 //!
-//! A name that ends with `*` matches all models with that prefix. A whole name wins over a prefix, and a longer prefix over a shorter one.
-//! Cached tokens without a price of their own have the price of the others.
+//! A name that ends with `*` matches all models with that prefix. A full name wins over a prefix, and a longer prefix over a shorter
+//! one. Cached tokens without their own price cost the same as others.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use serde::Deserialize;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
 
-/// Prices by the name of the model.
+/// Prices by model name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices(BTreeMap<String, Price>);
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Price {
@@ -35,7 +35,7 @@ impl Prices {
     ///
     /// # Errors
     ///
-    /// It is not such a file, or a price is not an amount.
+    /// The text is not such a file, or a price is not an amount.
     #[cfg(feature = "server")]
     pub fn of_text(text: &str) -> Result<Self, String> {
         let prices: BTreeMap<String, Price> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
@@ -50,7 +50,7 @@ impl Prices {
         Ok(Self(prices))
     }
 
-    /// What tells these prices from others.
+    /// A hash that identifies these prices.
     #[cfg(feature = "server")]
     pub(crate) fn mark(&self) -> String {
         use sha2::{Digest as _, Sha256};
@@ -91,7 +91,7 @@ impl Prices {
         Some(amounts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 
-    /// By a whole name, else by the longest beginning of one.
+    /// The price for a full name, else for the longest prefix of one.
     fn of_model<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> Option<&Price> {
         let begins = |pattern: &str, name: &str| pattern.strip_suffix('*').is_some_and(|begin| name.starts_with(begin));
         let by_beginning = |name: &str| {

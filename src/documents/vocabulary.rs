@@ -1,4 +1,4 @@
-//! Converts spans to runs, by the built-in dialects and a user's own keys.
+//! Converts spans to runs, using the built-in dialects and a user's own keys.
 
 use std::borrow::Cow;
 #[cfg(feature = "server")]
@@ -14,7 +14,7 @@ use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, UnixNanos};
 use crate::trace::FindingKind;
 
-/// The vocabulary that spans are read with.
+/// The vocabulary used to read spans.
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
     registry: Cow<'static, Registry>,
@@ -22,7 +22,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The dialects that come with the program.
+    /// The built-in dialects.
     #[must_use]
     pub fn built_in() -> Self {
         Self {
@@ -31,11 +31,11 @@ impl Vocabulary {
         }
     }
 
-    /// The same with a user's own keys, read from the text of a file.
+    /// Adds a user's own keys, read from the text of a file.
     ///
     /// # Errors
     ///
-    /// The file does not have the form.
+    /// The file has the wrong form.
     #[cfg(feature = "server")]
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
         Ok(Self {
@@ -44,7 +44,7 @@ impl Vocabulary {
         })
     }
 
-    /// The same with prices for calls without a cost.
+    /// Sets prices for calls without a cost.
     #[must_use]
     pub fn with_prices(self, prices: Prices) -> Self {
         Self { prices, ..self }
@@ -68,7 +68,7 @@ impl Vocabulary {
         self.registry.session_keys()
     }
 
-    /// The sessions that these spans name.
+    /// The sessions named by these spans.
     #[cfg(feature = "server")]
     pub(crate) fn sessions_of(&self, spans: &[Span]) -> HashSet<String> {
         let keys = self.session_keys();
@@ -77,7 +77,7 @@ impl Vocabulary {
         named.map(str::to_owned).collect()
     }
 
-    /// The runs of these spans, one a trace. Blocks that were written one by one are a conversation.
+    /// The runs of these spans, one per trace. Blocks that were written one by one form a conversation.
     #[must_use]
     pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
         let mut runs = run::from_batch(formats::as_conversations(spans), logs, &self.registry);
@@ -85,8 +85,8 @@ impl Vocabulary {
         runs
     }
 
-    /// The runs of spans that are in a store at this time, one a trace. A run whose root has not come goes on while its spans
-    /// are young.
+    /// The runs of spans stored at this time, one per trace. A run whose root has not arrived counts as running while its spans are
+    /// recent.
     #[must_use]
     pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>, now: UnixNanos) -> Vec<Run> {
         let mut runs = self.runs(spans, logs);
@@ -95,10 +95,10 @@ impl Vocabulary {
     }
 }
 
-/// Exporters send a span when it ends, in batches: by then the root of a run that ended is there.
-const YOUNG: Duration = Duration::from_secs(60);
+/// Exporters send ended spans in batches: after this time, the root of an ended run has arrived.
+const ROOT_DELAY: Duration = Duration::from_secs(60);
 
-/// Whether nobody knows yet if a run has ended: its root may come.
+/// Whether a run may still be running, because its root has not arrived.
 #[cfg(any(feature = "server", test))]
 #[must_use]
 pub(crate) fn awaits_root(run: &Run) -> bool {
@@ -110,7 +110,7 @@ fn lacks_root(run: &Run) -> bool {
 }
 
 fn settle_end(run: &mut Run, now: UnixNanos) {
-    let is_young = |end: UnixNanos| u128::from(now.0.abs_diff(end.0)) < YOUNG.as_nanos();
+    let is_young = |end: UnixNanos| u128::from(now.0.abs_diff(end.0)) < ROOT_DELAY.as_nanos();
     if lacks_root(run) && run.ended_at.is_some_and(is_young) {
         run.ended_at = None;
     }

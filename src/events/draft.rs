@@ -1,39 +1,39 @@
-//! Spans to be.
+//! Spans under construction.
 
 use std::sync::Arc;
 
-use super::history::{Given, Heard, Histories, HistoryId};
+use super::history::{Histories, HistoryId, HistoryPrefix, SpanInput};
 use crate::dialect::write::{AttributeWriter, status_and_exception};
 use crate::operation::{Message, Operation};
 use crate::span::{AnyValue, Attributes, Link, Resource, Scope, Span, SpanId, TraceId, UnixNanos};
 
-/// An operation with its place and its times.
+/// An operation with its parent and its times.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) trace: TraceId,
     pub(crate) id: SpanId,
-    /// The place of the draft above it.
+    /// The index of its parent draft.
     pub(crate) parent: Option<usize>,
     pub(crate) operation: Box<Operation>,
     pub(crate) start: Option<UnixNanos>,
     pub(crate) end: Option<UnixNanos>,
-    /// How long it took, in nanoseconds, where no times are recorded.
+    /// Its duration in nanoseconds, if no times are recorded.
     pub(crate) duration: Option<u64>,
-    /// It cannot have begun before this one ended.
+    /// The draft that must have ended before this one began.
     pub(crate) after: Option<usize>,
-    /// Nothing records when it began.
+    /// Whether its start is not recorded.
     #[cfg(feature = "server")]
     pub(crate) start_unknown: bool,
-    /// Whether it is recorded as not ended.
+    /// Whether it is recorded as running.
     pub(crate) running: bool,
-    /// What a model was given: the operation's own input is written with it.
-    heard: Option<Heard>,
+    /// The input of a model call; the operation's own input is added when it is written.
+    heard: Option<HistoryPrefix>,
     pub(crate) links: Vec<Link>,
     pub(crate) resource: Option<Arc<Resource>>,
 }
 
 impl Draft {
-    /// Without times.
+    /// A draft without times.
     pub(crate) fn new(trace: TraceId, id: SpanId, parent: Option<usize>, operation: Operation) -> Self {
         Self {
             trace,
@@ -53,17 +53,17 @@ impl Draft {
         }
     }
 
-    /// Its input is the conversation so far.
+    /// Makes the conversation so far its input.
     pub(crate) fn hears(&mut self, history: HistoryId, histories: &mut Histories) {
-        self.heard = Some(histories.heard(history));
+        self.heard = Some(histories.prefix(history));
     }
 
-    /// When it ended, unless it runs.
+    /// When it ended, unless it is running.
     fn ended(&self) -> UnixNanos {
         self.end.filter(|_| !self.running).unwrap_or_default()
     }
 
-    fn span(mut self, given: Option<Given>, parent: Option<SpanId>, writer: &AttributeWriter, scope: &Arc<Scope>) -> Span {
+    fn span(mut self, given: Option<SpanInput>, parent: Option<SpanId>, writer: &AttributeWriter, scope: &Arc<Scope>) -> Span {
         let mut span = Span::new(self.trace, self.id, self.operation.name.as_str());
         span.parent = parent;
         span.scope = Arc::clone(scope);
@@ -90,13 +90,13 @@ impl Draft {
     }
 }
 
-/// The spans of drafts whose times are settled, in their order.
+/// The spans of drafts with settled times, in the same order.
 pub(crate) fn spans(drafts: Vec<Draft>, mut histories: Histories, writer: &AttributeWriter, scope: &Arc<Scope>) -> Vec<Span> {
     let ids: Vec<SpanId> = drafts.iter().map(|draft| draft.id).collect();
-    let given = given(&drafts, &mut histories);
-    // The spans have the messages.
+    let given = span_inputs(&drafts, &mut histories);
+    // The messages are in the inputs now.
     drop(histories);
-    // A new list: one that is collected in place keeps the drafts' capacity.
+    // Collecting in place would keep the capacity of the drafts.
     let mut spans = Vec::with_capacity(drafts.len());
     for (draft, given) in drafts.into_iter().zip(given) {
         let parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
@@ -105,12 +105,12 @@ pub(crate) fn spans(drafts: Vec<Draft>, mut histories: Histories, writer: &Attri
     spans
 }
 
-/// For each draft, the input that its span contains.
-fn given(drafts: &[Draft], histories: &mut Histories) -> Vec<Option<Given>> {
+/// For each draft, the part of its input that its span contains.
+fn span_inputs(drafts: &[Draft], histories: &mut Histories) -> Vec<Option<SpanInput>> {
     let mut order: Vec<(usize, &Draft)> = drafts.iter().enumerate().filter(|(_, draft)| draft.heard.is_some()).collect();
-    // As a trace has its spans.
+    // In the order of spans in a trace.
     order.sort_by_key(|(_, draft)| (draft.start.unwrap_or_default(), draft.ended()));
-    let mut out: Vec<Option<Given>> = drafts.iter().map(|_| None).collect();
+    let mut out: Vec<Option<SpanInput>> = drafts.iter().map(|_| None).collect();
     for (place, draft) in order {
         let answer = draft.operation.output_messages.as_deref().and_then(<[Message]>::first);
         if let (Some(heard), Some(slot)) = (draft.heard, out.get_mut(place)) {
@@ -120,7 +120,7 @@ fn given(drafts: &[Draft], histories: &mut Histories) -> Vec<Option<Given>> {
     out
 }
 
-/// JSON text is written into more room than it takes.
+/// Frees the excess capacity of JSON texts.
 fn give_room_back(attributes: &mut Attributes) {
     attributes.0.shrink_to_fit();
     for (_, value) in &mut attributes.0 {

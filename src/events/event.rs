@@ -1,4 +1,4 @@
-//! Threads and what happened in them.
+//! Threads and their events.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::unknown::Unknown;
 use crate::operation::{Cost, Message, TokenCount, ToolDefinition};
 use crate::span::{TraceId, UnixNanos};
 
-/// Why a call or a turn failed that a person interrupted.
+/// The failure of a call or a turn that a person interrupted.
 pub(crate) const INTERRUPTION: &str = "interrupted by the user";
 
 /// One agent: the main one of a session, or a sub-agent.
@@ -20,19 +20,19 @@ pub(crate) struct Thread {
     pub(crate) id: String,
     /// What asked for it; `None` for the main agent.
     pub(crate) under: Option<Under>,
-    /// The prompt id of the turn that a sub-agent worked in, where its file has it.
+    /// The prompt id of the turn that a sub-agent worked in, if its file has it.
     pub(crate) prompt_id: Option<String>,
-    /// The agent's name, where it has one.
+    /// The agent's name, if any.
     pub(crate) name: Option<String>,
     /// What the agent is for.
     pub(crate) description: Option<String>,
     /// The version of the client.
     pub(crate) version: Option<String>,
-    /// Whether its file has copies of another session's lines: those are the other session's.
+    /// Whether its file has copies of another session's lines, which belong to that session.
     pub(crate) forked: bool,
-    /// What happened, in order.
+    /// The events in order.
     pub(crate) events: Vec<Event>,
-    /// What the reader does not know.
+    /// Records that the reader does not know.
     pub(crate) unknown: Unknown,
 }
 
@@ -41,22 +41,22 @@ pub(crate) struct Thread {
 pub(crate) enum Under {
     /// A tool call.
     Call(String),
-    /// The files do not tell: the tool call that has the agent's prompt in its arguments, else the turn, by its trace.
+    /// Not recorded: the tool call with the agent's prompt in its arguments, else the turn with this trace.
     Turn(TraceId),
-    /// The same, and the turn by the prompt id that the agent's file has.
+    /// Not recorded either, but the turn is found by the prompt id in the agent's file.
     Unknown,
 }
 
-/// One thing that happened.
+/// An event of a thread.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A prompt. In a main agent it begins a turn.
     Prompt(Box<Prompt>),
-    /// A message that the model is given with its next call and that nobody typed.
-    Heard(Message),
+    /// A message to the model with its next call that is not a prompt.
+    Input(Message),
     /// A model call.
     Call(Box<Call>),
-    /// A tool gave its result.
+    /// The result of a tool.
     Result(Box<ToolResult>),
     /// The conversation so far was replaced by a summary.
     Compacted(Box<Compaction>),
@@ -66,22 +66,22 @@ pub(crate) enum Event {
     Failed(String, Option<UnixNanos>),
 }
 
-/// What a person or a client wants of the agent.
+/// A request of a person or a client to the agent.
 #[derive(Debug, Default)]
 pub(crate) struct Prompt {
-    /// An id that no other prompt of the client has, and that copies keep.
+    /// An id that is unique among the client's prompts and that copies keep.
     pub(crate) id: String,
-    /// The session that it was typed in, where it is a copy.
+    /// The session that it was typed in, if it is a copy.
     pub(crate) session: Option<String>,
-    /// The trace, where the client has one.
+    /// The trace, if the client records one.
     pub(crate) trace: Option<TraceId>,
     pub(crate) at: Option<UnixNanos>,
     pub(crate) message: Message,
-    /// What the model is given in its place, where that differs.
-    pub(crate) heard: Option<Message>,
-    /// What the client puts before it and after it, in the same message.
+    /// What the model received instead, if different.
+    pub(crate) received: Option<Message>,
+    /// Messages that the client adds before and after it.
     pub(crate) around: [Option<Message>; 2],
-    /// The tool call whose work it reports.
+    /// The tool call whose work it reports on.
     pub(crate) reports: Option<String>,
     pub(crate) facts: Map<String, Value>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Prompt {
 /// A model call.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
-    /// An id that no other call of the turn has, and that copies keep.
+    /// An id that is unique among the turn's calls and that copies keep.
     pub(crate) id: String,
     pub(crate) start: Option<UnixNanos>,
     pub(crate) end: Option<UnixNanos>,
@@ -99,21 +99,21 @@ pub(crate) struct Call {
     pub(crate) response_id: Option<String>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) parameters: Map<String, Value>,
-    /// The system prompt, where it is known.
+    /// The system prompt, if known.
     pub(crate) system: Option<Arc<str>>,
-    /// The tools, where they are known.
+    /// The tools, if known.
     pub(crate) tools: Arc<[ToolDefinition]>,
-    /// What this call was given that no call before it was, as the client sent it; `None`: what was heard since then.
+    /// The new messages of its input, as the client sent them; `None`: those since the previous call.
     pub(crate) exact: Option<Vec<Message>>,
-    /// The file should have the former, and does not have all of it.
+    /// Whether `exact` should be in the file but is incomplete.
     pub(crate) is_approximate: bool,
-    /// The model's output; `None` if there is none.
+    /// The model's output, if any.
     pub(crate) output: Option<Message>,
     pub(crate) usage: TokenCount,
     pub(crate) cost: Cost,
     /// Seconds.
     pub(crate) time_to_first_token: Option<f64>,
-    /// Why it failed, or that it was cut off.
+    /// Why it failed or was cut off.
     pub(crate) failure: Option<String>,
     pub(crate) facts: Map<String, Value>,
 }
@@ -122,19 +122,19 @@ pub(crate) struct Call {
 #[derive(Debug, Default)]
 pub(crate) struct ToolResult {
     pub(crate) call_id: String,
-    /// The tool's name, where the call is not in the file.
+    /// The tool's name, if the call is not in the file.
     pub(crate) name: Option<String>,
     pub(crate) arguments: Option<Value>,
     pub(crate) start: Option<UnixNanos>,
     pub(crate) end: Option<UnixNanos>,
-    /// What the model is given of it; `None`: the tool did its work inside another one.
+    /// The result as the model receives it; `None` if the tool ran inside another one.
     pub(crate) message: Option<Message>,
-    /// The tool that it worked inside of, by its call.
+    /// The call of the tool that it ran inside.
     pub(crate) inside: Option<String>,
-    /// It gave a result that is not recorded.
+    /// Whether it had a result that is not recorded.
     pub(crate) content_unknown: bool,
     pub(crate) is_error: bool,
-    /// Why it failed, where that is not what the model was given.
+    /// Why it failed, if the model received something else.
     pub(crate) error: Option<String>,
     pub(crate) mcp_server: Option<String>,
     pub(crate) facts: Map<String, Value>,
@@ -144,12 +144,12 @@ pub(crate) struct ToolResult {
 #[derive(Debug, Default)]
 pub(crate) struct Compaction {
     pub(crate) id: String,
-    /// When the client began it, where that is known.
+    /// When the client began it, if known.
     pub(crate) start: Option<UnixNanos>,
     pub(crate) at: Option<UnixNanos>,
-    /// What replaces the conversation in the model's input; `None` if only the fact is known.
+    /// The message that replaces the conversation in the model's input; `None` if it is not recorded.
     pub(crate) summary: Option<Message>,
-    /// The model call that wrote it.
+    /// The response id of the model call that wrote it.
     pub(crate) response_id: Option<String>,
     pub(crate) usage: TokenCount,
     pub(crate) cost: Cost,

@@ -1,5 +1,5 @@
-//! Conversations that grow while a file or a document is read. The input of a model call is the beginning of one, so each message is stored
-//! once, and once in the spans: a call continues the earlier call with the most input.
+//! Conversations that grow while a file or a document is read. The input of a model call is a prefix of one, so each message is stored
+//! once, and also once in the spans: a call continues the earlier call with the most input.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use crate::dialect::Continuation;
 use crate::operation::Message;
 use crate::span::SpanId;
 
-/// Conversations.
+/// Conversations by id.
 #[derive(Debug, Default)]
 pub(crate) struct Histories(BTreeMap<HistoryId, History>);
 
-/// One of them.
+/// The id of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HistoryId(usize);
 
-/// How much of a conversation a model call was given.
+/// The prefix of a conversation that is the input of a model call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Heard {
+pub(crate) struct HistoryPrefix {
     history: HistoryId,
     messages: usize,
 }
 
-/// A conversation, and how much of it the spans written so far contain.
+/// A conversation, and how much of it is in the spans written so far.
 #[derive(Debug, Default)]
 struct History {
     messages: Vec<Message>,
-    written: Option<Written>,
+    written: Option<LongestInput>,
 }
 
-/// The model call that was given most of a conversation.
+/// The model call with the most input from a conversation.
 #[derive(Debug, Clone, Copy)]
-struct Written {
+struct LongestInput {
     by: SpanId,
     given: usize,
     /// Including its answer, if that is the next message.
@@ -40,9 +40,9 @@ struct Written {
 
 /// The part of a model call's input that its span contains.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct SpanInput {
     pub(crate) continues: Option<Continuation>,
-    /// What is new.
+    /// The new messages.
     pub(crate) messages: Vec<Message>,
 }
 
@@ -53,19 +53,19 @@ impl Histories {
         id
     }
 
-    /// The messages so far. Those that a model call was given do not change.
+    /// The messages so far. Those in a model call's input must not change.
     pub(crate) fn of(&mut self, id: HistoryId) -> &mut Vec<Message> {
         &mut self.0.entry(id).or_default().messages
     }
 
     /// The whole conversation so far.
-    pub(crate) fn heard(&mut self, history: HistoryId) -> Heard {
+    pub(crate) fn prefix(&mut self, history: HistoryId) -> HistoryPrefix {
         let messages = self.of(history).len();
-        Heard { history, messages }
+        HistoryPrefix { history, messages }
     }
 
-    /// The input for the next span. Spans must come in the order of the trace, so that a call continues one before it.
-    pub(crate) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
+    /// Takes the input for the next span. Spans must be written in the order of the trace, so that each call continues an earlier one.
+    pub(crate) fn give(&mut self, heard: HistoryPrefix, call: SpanId, answer: Option<&Message>) -> SpanInput {
         let History { messages, written } = self.0.entry(heard.history).or_default();
         let kept = written.map_or(0, |written| written.with_answer.min(heard.messages));
         let continues = written.filter(|_| kept > 0).map(|written| Continuation {
@@ -74,15 +74,15 @@ impl Histories {
         });
         if written.is_none_or(|written| heard.messages > written.given || heard.messages == written.with_answer) {
             let is_answer = answer.is_some() && messages.get(heard.messages) == answer;
-            *written = Some(Written {
+            *written = Some(LongestInput {
                 by: call,
                 given: heard.messages,
                 with_answer: heard.messages + usize::from(is_answer),
             });
         }
-        // No other span contains them.
+        // Moved out, since no other span contains them.
         let new = messages.get_mut(kept..heard.messages).unwrap_or_default();
-        Given {
+        SpanInput {
             continues,
             messages: new.iter_mut().map(std::mem::take).collect(),
         }
@@ -103,7 +103,7 @@ mod tests {
         histories.of(history).extend((0..6).map(said));
         let mut give = |messages: usize, number: u8, answer: Option<Message>| {
             let id = SpanId::from_bytes(&[number; 8]).expect("not zero");
-            let given = histories.give(Heard { history, messages }, id, answer.as_ref());
+            let given = histories.give(HistoryPrefix { history, messages }, id, answer.as_ref());
             let continues = given.continues.map(|it| (it.span_id.bytes()[0], it.messages.expect("a number")));
             (continues, given.messages.len())
         };

@@ -1,11 +1,11 @@
-//! What happened, free of the form in which it was recorded: one model between readers and runs.
+//! What happened, independent of how it was recorded: the model between readers and runs.
 //!
-//! A [`Thread`] is one agent, and its [`Event`]s are in order: a prompt, a message that the model is given, a model call, the result of
-//! a tool, a compaction, facts. [`spans`] makes the spans of threads: a trace a turn, model calls and tools under their agent, sub-agents
+//! A [`Thread`] is one agent with its [`Event`]s in order: a prompt, a message to the model, a model call, the result of a tool, a
+//! compaction, facts. [`spans`] converts threads to spans: one trace per turn, model calls and tools under their agent, sub-agents
 //! under the tool that asked for them.
 //!
-//! Readers of documents, which record operations with their parents, make [`Draft`]s. Both have conversations in [`Histories`], so
-//! that every message is in one span.
+//! Readers of documents, which record operations with their parents, build [`Draft`]s. Both keep conversations in [`Histories`], so
+//! that every message is in only one span.
 
 mod draft;
 #[cfg(feature = "server")]

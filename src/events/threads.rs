@@ -1,7 +1,7 @@
-//! Threads to spans: a trace a turn, model calls and tools under their agent, sub-agents under the tool that asked for them.
+//! Converts threads to spans: one trace per turn, model calls and tools under their agent, sub-agents under the tool that asked for them.
 //!
-//! A turn's first model call has only the messages since the turn before: earlier ones are in the trace of that turn, to which
-//! the root has a link. So spans take as much room as the files, however long a session grows.
+//! A turn's first model call has only the messages since the previous turn: earlier ones are in the trace of that turn, to which
+//! the root has a link. So spans take as much space as the files, however long a session grows.
 
 mod facts;
 mod given;
@@ -28,60 +28,60 @@ pub(crate) use facts::PREFIX;
 use facts::{add_facts, settle_turn};
 use pieces::{failure, link, own};
 use times::in_order;
-use unlinked::{Turns, Unlinked, Waiting};
+use unlinked::{Turns, Unlinked, UnplacedThread};
 
-/// The spans of one session while its threads are placed.
+/// State while the threads of one session are placed.
 struct Builder<'c> {
     client: &'c str,
     drafts: Vec<Draft>,
     histories: Histories,
     /// The span of each tool call, by the call's id.
     tools: HashMap<String, usize>,
-    /// The tool calls that asked for an agent of a kind: the kind, by the call's span.
+    /// For tool calls that asked for an agent of a certain kind: the kind, by the call's span.
     agent_kinds: HashMap<SpanId, String>,
-    /// By the version of the client.
+    /// Resources by version of the client.
     resources: HashMap<Option<String>, Arc<Resource>>,
 }
 
-/// Where a thread is.
+/// State while one thread is converted.
 #[derive(Default)]
 struct Cursor {
-    /// The span of the agent whose work this is.
+    /// The span of the agent at work.
     agent: Option<usize>,
-    /// The conversation that the next model call goes on with; `None`: it begins one.
+    /// The conversation that the next model call continues; `None` if it begins one.
     history: Option<HistoryId>,
-    /// What the next model call is given that no call before it was.
+    /// The new messages in the input of the next model call.
     pending: Vec<Message>,
-    /// Where the turn's prompt is in it, with what the client put around it.
+    /// The position in `pending` of the turn's prompt, including messages that the client added around it.
     prompt: Option<Range<usize>>,
     clock: Option<UnixNanos>,
-    /// The system prompt that the last model call of the turn was given.
+    /// The system prompt of the turn's last model call.
     system: Option<Arc<str>>,
     has_tools: bool,
-    /// Facts that came before any turn: they are of the first one.
+    /// Facts recorded before any turn, which belong to the first one.
     facts: Vec<Map<String, Value>>,
-    /// The root of the turn before.
+    /// The root of the previous turn.
     before: Option<(TraceId, SpanId)>,
 }
 
 impl Cursor {
-    /// The model is given a prompt with its next call.
-    fn hear(&mut self, prompt: Prompt) {
+    /// Adds a prompt to the input of the next model call.
+    fn push_prompt(&mut self, prompt: Prompt) {
         let [before, after] = prompt.around;
         self.pending.extend(before);
-        self.pending.push(prompt.heard.unwrap_or(prompt.message));
+        self.pending.push(prompt.received.unwrap_or(prompt.message));
         self.pending.extend(after);
     }
 
-    /// A moment after what came last; `None` where that has no time either.
+    /// An instant after the last event; `None` if that has no time either.
     fn tick(&mut self) -> Option<UnixNanos> {
         self.clock = self.clock.map(|clock| UnixNanos(clock.0.saturating_add(1)));
         self.clock
     }
 }
 
-/// The spans of the threads of one session. `client`: who recorded them. `is_elsewhere`: whether a session, of which this one has copies,
-/// is read for itself.
+/// The spans of the threads of one session. `client`: the program that recorded them. `is_elsewhere`: whether a session that this one
+/// has copies from is read separately.
 pub(crate) fn spans(
     client: &str,
     threads: Vec<Thread>,
@@ -101,13 +101,13 @@ pub(crate) fn spans(
     for thread in main {
         builder.place(thread, None, is_elsewhere);
     }
-    // A sub-agent is placed after the agent that asked for it. Each round places all that can be placed; what no file links to a call
-    // is placed by its prompt, once all others are.
+    // A sub-agent is placed after the agent that asked for it. Each round places all that it can; those that no file links to a call
+    // are placed by their prompts, once all others are.
     let with_prompt = |thread: Thread| {
         let prompt = unlinked::prompt_of(&thread);
         (thread, prompt)
     };
-    let mut waiting: Vec<Waiting> = sub.into_iter().map(with_prompt).collect();
+    let mut waiting: Vec<UnplacedThread> = sub.into_iter().map(with_prompt).collect();
     let mut unlinked = Unlinked::default();
     while !waiting.is_empty() {
         let before = waiting.len();
@@ -156,9 +156,9 @@ impl Builder<'_> {
                 continue;
             }
             match event {
-                Event::Prompt(prompt) if is_sub => self.hear_prompt(*prompt, &mut cursor),
+                Event::Prompt(prompt) if is_sub => self.add_agent_prompt(*prompt, &mut cursor),
                 Event::Prompt(prompt) => self.begin_turn(&thread, *prompt, &mut cursor),
-                Event::Heard(message) => cursor.pending.push(message),
+                Event::Input(message) => cursor.pending.push(message),
                 Event::Call(call) => {
                     self.ensure_turn(&thread, &mut cursor, call.start.or(call.end), &call.id);
                     self.call(&thread, *call, &mut cursor);
@@ -206,7 +206,7 @@ impl Builder<'_> {
         thread.name.clone().unwrap_or_else(|| self.client.to_owned())
     }
 
-    /// Adds what a thread did; its place.
+    /// Adds an operation of a thread, and returns its index.
     fn add(&mut self, thread: &Thread, mut draft: Draft) -> usize {
         let client = self.client;
         let resource = self.resources.entry(thread.version.clone()).or_insert_with_key(|version| {
@@ -229,8 +229,8 @@ impl Builder<'_> {
         cursor.agent = Some(self.add(thread, Draft::new(trace, id, parent, operation)));
     }
 
-    /// The prompt of a sub-agent, and later messages to it.
-    fn hear_prompt(&mut self, mut prompt: Prompt, cursor: &mut Cursor) {
+    /// Handles the prompt of a sub-agent, and later messages to it.
+    fn add_agent_prompt(&mut self, mut prompt: Prompt, cursor: &mut Cursor) {
         cursor.clock = prompt.at.or(cursor.clock);
         if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
             if agent.operation.input.get().is_none() {
@@ -239,7 +239,7 @@ impl Builder<'_> {
             agent.start = agent.start.or(prompt.at);
             add_facts(&mut agent.operation, std::mem::take(&mut prompt.facts));
         }
-        cursor.hear(prompt);
+        cursor.push_prompt(prompt);
     }
 
     fn begin_turn(&mut self, thread: &Thread, mut prompt: Prompt, cursor: &mut Cursor) {
@@ -274,17 +274,17 @@ impl Builder<'_> {
         cursor.system = None;
         cursor.has_tools = false;
         cursor.clock = prompt.at.or(cursor.clock);
-        // What no model call was given: the prompt of the turn before and the results of its tools are in its trace.
+        // Drop the previous turn's prompt and tool results if no model call received them: they are in that turn's trace.
         if let Some(before) = cursor.prompt.take().filter(|range| range.end <= cursor.pending.len()) {
             cursor.pending.drain(before);
         }
         cursor.pending.retain(|message| message.role != Role::Tool);
         let begin = cursor.pending.len();
-        cursor.hear(prompt);
+        cursor.push_prompt(prompt);
         cursor.prompt = Some(begin..cursor.pending.len());
     }
 
-    /// A turn for what happens before any prompt: the beginning of the file is not there.
+    /// Begins a turn for events before any prompt, if the beginning of the file is missing.
     fn ensure_turn(&mut self, thread: &Thread, cursor: &mut Cursor, at: Option<UnixNanos>, first: &str) {
         if cursor.agent.is_some() {
             return;
@@ -343,7 +343,7 @@ impl Builder<'_> {
         if let Some(why) = call.failure.take() {
             operation.failure = Some(failure(why));
         }
-        // The client tried again, and the model answered.
+        // The client retried successfully.
         if operation.failure.is_none()
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
             && let Some(failure) = agent.operation.failure.take()
@@ -352,7 +352,7 @@ impl Builder<'_> {
             add_facts(&mut agent.operation, Map::from_iter([("retries".to_owned(), message.into())]));
         }
         let start = call.start.or(cursor.clock.filter(|clock| call.end.is_none_or(|end| *clock <= end)));
-        // A line without times is a moment after the one before: the order of the lines is that of what happened.
+        // A line without times is an instant after the previous one, since lines are in order of events.
         let has_times = call.start.or(call.end).is_some();
         let start = if has_times {
             in_order(start, call.end, cursor.clock)
@@ -366,7 +366,7 @@ impl Builder<'_> {
         if let Some(message) = &output
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
         {
-            // What was said before a call of a tool is no answer.
+            // Text before a tool call is not an answer.
             let is_answer = message.has_words() && (calls.is_empty() || !message.asks_for_tools());
             agent.operation.output = if is_answer { message.content().into() } else { Default::default() };
         }
@@ -392,7 +392,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A summary replaces the conversation. The call that wrote it is recorded outside the conversation.
+    /// Replaces the conversation by a summary. The call that wrote it is recorded outside the conversation.
     fn compacted(&mut self, thread: &Thread, compaction: Compaction, cursor: &mut Cursor) {
         if let Some(summary) = compaction.summary {
             (cursor.history, cursor.prompt) = (None, None);
@@ -420,7 +420,7 @@ impl Builder<'_> {
         self.add(thread, draft);
     }
 
-    /// The trace, the place and the session of the agent at work.
+    /// The trace, the index and the session of the agent at work.
     fn agent(&self, cursor: &Cursor) -> Option<(TraceId, usize, Option<String>)> {
         let agent = cursor.agent?;
         let draft = self.drafts.get(agent)?;

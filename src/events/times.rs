@@ -1,4 +1,4 @@
-//! Times of operations for which none are recorded.
+//! Times for operations that record none.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::draft::Draft;
 use crate::operation::Kind;
 use crate::span::{EARLIEST, TIMES_UNKNOWN, UnixNanos};
 
-/// Between two times that nobody knows.
+/// Nanoseconds between two unknown times.
 const UNKNOWN_STEP: u64 = 1_000;
 
-/// A start for what has no times: after what ended, but in the order of the list, so before the next start that is known.
+/// A start for an operation without times: after `ended`, but in the order of the list, that is, before the next known start.
 fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos, u64)>) -> UnixNanos {
     let free = UnixNanos(ended.0.saturating_add(UNKNOWN_STEP));
     let Some((next, count)) = next.filter(|(next, _)| before.is_none_or(|before| before < *next)) else {
@@ -20,8 +20,8 @@ fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos,
     free.min(latest).max(after_last)
 }
 
-/// Gives operations without times the times that follow from the order of the list, and marks them. The first one is the root. How many
-/// others have marks.
+/// Gives operations without times those that follow from the order of the list, and marks them. The first one is the root. Returns
+/// how many others are marked.
 pub(crate) fn settle(drafts: &mut [Draft]) -> usize {
     forget_impossible(drafts);
     let known = drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
@@ -71,7 +71,7 @@ pub(crate) fn settle(drafts: &mut [Draft]) -> usize {
     marks.iter().skip(1).filter(|mark| !mark.is_empty()).count()
 }
 
-/// Times that none of the run can have had, where others are known: the order of the list is better evidence.
+/// Discards impossible times if others are plausible: the order of the list is better evidence.
 fn forget_impossible(drafts: &mut [Draft]) {
     let times = |draft: &Draft| [draft.start, draft.end];
     if drafts.iter().flat_map(times).flatten().any(|time| time >= EARLIEST) {
@@ -82,7 +82,7 @@ fn forget_impossible(drafts: &mut [Draft]) {
     }
 }
 
-/// For each draft without times the next known start in the list, and how many such drafts come before it.
+/// For each draft, the next known start in the list, and how many drafts without one precede it.
 fn until_known(drafts: &[Draft]) -> Vec<Option<(UnixNanos, u64)>> {
     let mut next: Option<(UnixNanos, u64)> = None;
     let mut out = vec![None; drafts.len()];
@@ -96,7 +96,7 @@ fn until_known(drafts: &[Draft]) -> Vec<Option<(UnixNanos, u64)>> {
     out
 }
 
-/// An agent's times are those of what it did, the root's those of all.
+/// Derives an agent's missing times from its operations, and the root's from all.
 fn settle_agents(drafts: &mut [Draft], marks: &[&'static str], last: UnixNanos) {
     let mut inside: Vec<(Option<UnixNanos>, Option<UnixNanos>)> = vec![(None, None); drafts.len()];
     let hold = |inside: &mut [(Option<UnixNanos>, Option<UnixNanos>)], draft: &Draft, above: usize| {
@@ -105,7 +105,7 @@ fn settle_agents(drafts: &mut [Draft], marks: &[&'static str], last: UnixNanos) 
             *latest = [*latest, draft.end].into_iter().flatten().max();
         }
     };
-    // A draft before its parent is not settled again.
+    // Drafts listed before their parent are not visited again below.
     for (index, draft) in drafts.iter().enumerate() {
         if let Some(above) = draft.parent.filter(|above| *above > index) {
             hold(&mut inside, draft, above);
@@ -124,7 +124,7 @@ fn settle_agents(drafts: &mut [Draft], marks: &[&'static str], last: UnixNanos) 
             if mark.contains("start") {
                 draft.start = first.or(draft.start).or(Some(last));
             } else if index == 0 {
-                // The root may have the id and the times of the agent that spoke last.
+                // The root may have the id and the times of the last agent.
                 draft.start = draft.start.into_iter().chain(first).min();
             }
             if mark.contains("end") {

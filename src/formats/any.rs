@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::back::{Gather, Reader, Restored};
+use super::back::{Gather, ReaderFn, Restored};
 use super::format::{Assembled, Container, Files, Format, last};
 use crate::document::choice::{Choice, Options};
 use crate::document::layout::{Layout, OneLine, on_one_line};
@@ -14,33 +14,33 @@ use crate::document::loss::{Loss, LossReason};
 use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
-/// A format whose document type is hidden: what command line, HTTP and tests go by.
+/// A format whose document type is erased, as used by the command line, HTTP and tests.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyFormat {
     /// The format's name.
     pub id: &'static str,
-    /// What a document is, in a line.
+    /// What a document contains, in one line.
     pub keeps: &'static str,
-    /// What a document leaves out, in a line.
+    /// What a document leaves out, in one line.
     pub loses: &'static str,
     /// What the caller can choose.
     pub options: &'static [Choice],
-    /// What a document is written to a file as, if readers want it packed.
+    /// The container a document's file is packed in, if readers expect one.
     pub container: Option<Container>,
-    /// Files that documents name, if they do.
+    /// Files that documents refer to, if any.
     pub beside: Option<Files>,
-    /// Whether each model call is written with all that went into it, and not each message of a conversation once.
+    /// Whether each model call is written with its whole input, rather than each message of a conversation once.
     pub whole_inputs: bool,
-    /// Whether the documents of a run contain something of the runs before it in its session.
+    /// Whether a run's documents contain parts of earlier runs of its session.
     pub needs_earlier: fn(&Options) -> bool,
     /// Whether all runs of a command become one document.
     pub takes_all: fn(&Options) -> bool,
     pub(super) typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
-    /// The same of the last run alone.
+    /// Like `typed`, for the last run only.
     pub(super) typed_last: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
-    pub(super) read: Option<Reader>,
+    pub(super) read: Option<ReaderFn>,
     pub(super) gather: Option<Gather>,
-    /// Whether a rule is about several documents of a file.
+    /// Whether a rule spans several documents of a file.
     pub(super) checked_together: bool,
     schema: fn() -> Option<Value>,
     mapping: fn() -> String,
@@ -48,7 +48,7 @@ pub struct AnyFormat {
 }
 
 impl AnyFormat {
-    pub(super) const fn of<F: Format + 'static>(read: Option<Reader>) -> Self {
+    pub(super) const fn of<F: Format + 'static>(read: Option<ReaderFn>) -> Self {
         Self {
             id: F::ID,
             keeps: F::KEEPS,
@@ -70,32 +70,32 @@ impl AnyFormat {
         }
     }
 
-    /// A format whose documents may name files with more of the run.
+    /// Adds a function that joins files which documents refer to.
     pub(super) const fn gathered(mut self, gather: Gather) -> Self {
         self.gather = Some(gather);
         self
     }
 
-    /// Whether documents of this format become spans.
+    /// Whether documents of this format can be converted to spans.
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.read.is_some()
     }
 
-    /// A JSON Schema (draft 2020-12) of one document, if the format has one: which fields there are, and of which type.
-    /// [`check`](super::check()) compares documents with the same tables, and with rules about several fields.
+    /// A JSON Schema (draft 2020-12) of one document, if the format has one: its fields and their types.
+    /// [`check`](super::check()) applies the same tables, and rules about several fields.
     #[must_use]
     pub fn schema(&self) -> Option<Value> {
         (self.schema)()
     }
 
-    /// Which field of a document is from which field of an operation, as a Markdown table; empty if no table says so.
+    /// Maps document fields to operation fields, as a Markdown table; empty if the format has no table.
     #[must_use]
     pub fn mapping(&self) -> String {
         (self.mapping)()
     }
 
-    /// The documents as JSON values, without what was kept of those that the runs were imported from.
+    /// The documents as JSON values, ignoring what the runs keep of documents they were imported from.
     pub(super) fn values(&self, runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
         let value = |Assembled { document, mut losses }: Assembled<AnyDocument<'_>>| {
             let document = document.content.value().unwrap_or_else(|error| {
@@ -122,10 +122,10 @@ fn typed<'a, F: Format + 'static>(runs: &[Run], documents: Vec<Assembled<F::Docu
     documents.into_iter().map(|assembled| assembled.map(hidden)).collect()
 }
 
-/// A document whose type is hidden. It borrows what the runs hold.
+/// A document whose type is erased. It borrows from the runs.
 pub struct AnyDocument<'a> {
     content: Box<dyn Content + 'a>,
-    /// About how long its text is, in bytes.
+    /// Approximate length of its text in bytes.
     room: usize,
 }
 
@@ -147,12 +147,12 @@ impl AnyDocument<'_> {
     ///
     /// # Errors
     ///
-    /// `out` takes no more, or the document cannot be written.
+    /// Writing to `out` fails, or the document cannot be written.
     pub fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
         self.content.write(layout, out)
     }
 
-    /// Its whole JSON text, without a line break at the end: faster than [`write`](Self::write), and takes the memory.
+    /// Its whole JSON text, without a line break at the end. Faster than [`write`](Self::write), but holds all of it in memory.
     ///
     /// # Errors
     ///
@@ -161,14 +161,14 @@ impl AnyDocument<'_> {
         self.content.text(layout, self.room).map_err(io::Error::other)
     }
 
-    /// The name by which readers of the format look for its file, if they do.
+    /// The file name by which the format's readers find it, if they look for one.
     #[must_use]
     pub fn file_name(&self) -> Option<String> {
         self.content.file_name()
     }
 }
 
-/// What is asked of a document of any type.
+/// What a document of any type can do.
 trait Content {
     fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()>;
     fn text(&self, layout: Layout, room: usize) -> Result<String, String>;
@@ -219,9 +219,9 @@ impl Content for Restored {
     }
 }
 
-/// A document's text. `room`: about how long it is, in bytes.
+/// A document's text. `room`: its approximate length in bytes.
 fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -> Result<String, String> {
-    // What is written doubles its memory again and again otherwise, and copies itself each time.
+    // Without a capacity the buffer grows by doubling, and is copied each time.
     let mut text = Vec::with_capacity(room);
     match layout {
         Layout::Compact => F::write(document, &mut text)?,
@@ -236,7 +236,7 @@ fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -
 
 fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
     match layout {
-        // The other library knows nothing of texts that are JSON already.
+        // `serde_json` does not know about values that are JSON text already.
         Layout::Compact => {
             let mut line = OneLine::new(out);
             serde_json::to_writer(&mut line, document)?;

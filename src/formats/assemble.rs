@@ -1,5 +1,5 @@
-//! Runs to documents of any format: the documents, their text, and several of them one after another. Documents of imported
-//! runs are restored.
+//! Converts runs to documents of any format: the documents, their text, and sequences of them. Documents of imported runs are
+//! restored.
 
 use std::io::{self, Write};
 
@@ -15,8 +15,8 @@ use crate::document::loss::{Loss, LossReason};
 use crate::run::Run;
 
 impl AnyFormat {
-    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text. None where no agent
-    /// did anything.
+    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text. Empty if no agent did
+    /// anything.
     #[must_use]
     pub fn documents<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
         if !runs.iter().any(Run::has_agent_work) {
@@ -32,7 +32,7 @@ impl AnyFormat {
         (self.typed)(runs, options)
     }
 
-    /// The documents of the last of a session's runs alone, where they may contain something of the runs before.
+    /// The documents of only the last of a session's runs, when they may contain parts of earlier runs.
     pub(crate) fn documents_of_last<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
         let of_last = last(runs);
         if remainder::is_in(of_last) || !of_last.iter().any(Run::has_agent_work) {
@@ -41,7 +41,7 @@ impl AnyFormat {
         (self.typed_last)(runs, options)
     }
 
-    /// The same as JSON text without a line break at the end.
+    /// The documents as JSON text without a line break at the end.
     #[must_use]
     pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
         let text = |Assembled { document, mut losses }: Assembled<AnyDocument<'_>>| {
@@ -54,11 +54,11 @@ impl AnyFormat {
         self.documents(runs, options).into_iter().map(text).collect()
     }
 
-    /// Writes the documents while they are turned into text.
+    /// Writes the documents piece by piece.
     ///
     /// # Errors
     ///
-    /// `out` takes no more, or a document cannot be written.
+    /// Writing to `out` fails, or a document cannot be written.
     pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> io::Result<()> {
         let documents = self.documents(runs, options);
         if sequence == Sequence::Lines {
@@ -85,7 +85,7 @@ impl AnyFormat {
     }
 }
 
-/// The documents of runs of which some were made of documents.
+/// The documents of runs, some of which were imported from documents.
 fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assembled<Restored>> {
     let mut runs = runs.to_vec();
     let mut losses: Vec<Loss> = Vec::new();
@@ -115,7 +115,7 @@ fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assemble
     if let Some(first) = documents.first_mut() {
         first.losses.append(&mut losses);
     }
-    // Places are those of one document in its own format.
+    // These places are valid for one document in its own format only.
     if let [Some(remainder)] = remainders.as_slice() {
         numbers.take_places(&remainder.numbers(), "");
     }

@@ -6,9 +6,9 @@ use crate::formats::format::Format as _;
 use crate::formats::messages::Messages;
 use crate::span::{Span, TIMES_UNKNOWN, TraceId, UnixNanos};
 
-/// Moves the traces of which every time is a substitute, so that they begin at a time of one's choice: rows of chat messages are
-/// put at 1970, where no list and no view of recent runs has them. The marks stay. `at` may leave a trace where it is. Documents
-/// of other formats stay where they are: they may have times, and what restores their text depends on the substitutes.
+/// Moves traces in which every time is a substitute, so that they begin at a chosen time. Rows of chat messages are put at 1970, where
+/// no list or view of recent runs shows them. The marks of substitutes stay. `at` may leave a trace unmoved. Other formats are left
+/// alone: their documents may have times, and restoring their text depends on the substitutes.
 pub(crate) fn begin_at(format: &str, spans: &mut [Span], mut at: impl FnMut(TraceId) -> Option<UnixNanos>) {
     if format != Messages::ID {
         return;

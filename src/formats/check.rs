@@ -1,8 +1,8 @@
 //! Checks documents against the rules of their format.
 //!
-//! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one
-//! applies, since a document is to be read by both. A violation is written for the author of the document: the place, and what
-//! has to be there.
+//! A rule comes from the format's documentation or from the software that loads its documents; where the two differ, the stricter one
+//! applies, because both must be able to read the document. A violation is written for the document's author: the place, and what
+//! must be there.
 
 use serde::de::Error as _;
 use serde_json::Value;
@@ -16,24 +16,24 @@ use crate::document::repeated_keys::RepeatedKeys;
 
 pub use crate::document::violations::{JsonPath, Violation, Violations};
 
-/// What was checked.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Checked {
-    /// How many documents there are.
+    /// Number of documents.
     pub documents: usize,
-    /// The rules that they break, [`Violations::KEPT`] at most.
+    /// The rules they break, at most [`Violations::KEPT`].
     pub violations: Vec<Violation>,
-    /// How many more there are.
+    /// Number of further violations.
     pub more: usize,
 }
 
-/// Checks a text's documents: one document, several one after another (JSON lines), or a list of documents. Without a format
-/// the first document determines it by its content.
+/// Checks the documents of a text: one document, several one after another (JSON lines), or a list. Without a format, the content of
+/// the first document determines it.
 ///
 /// # Errors
 ///
-/// The text is no JSON, or its format is not clear.
+/// The text is not JSON, or its format is not clear.
 pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Result<Checked, DisassembleError> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut checker, mut begin) = (None, 0);
@@ -61,11 +61,11 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
     Ok(checker.finish())
 }
 
-/// Bytes of memory that checking a text takes at most: known before it is parsed.
+/// Upper bound, in bytes, on the memory needed to check a text; computed without parsing it.
 #[must_use]
 pub fn memory_of_check(format: Option<&AnyFormat>, text: &[u8]) -> usize {
     let sizes = DocumentSizes::of(text);
-    // Not known before the first document is parsed, it may be of a format whose documents are checked together.
+    // Until the first document is parsed, it may be of a format whose documents are checked together.
     let parsed = match format {
         Some(format) if !format.checked_together => sizes.parsed,
         _ if sizes.count <= 1 => sizes.parsed,
@@ -75,14 +75,14 @@ pub fn memory_of_check(format: Option<&AnyFormat>, text: &[u8]) -> usize {
     text.len().saturating_add(parsed).saturating_add(parsed / 2)
 }
 
-/// What is known of the documents before.
+/// State carried from one document to the next.
 struct Checker<'a> {
     format: &'a AnyFormat,
     options: &'a Options,
     has_several: bool,
-    /// How many values came.
+    /// Number of values so far.
     lines: usize,
-    /// Those that are checked together with what comes after them.
+    /// Documents to be checked together with later ones.
     kept: Vec<Value>,
     documents: usize,
     found: Violations,

@@ -1,4 +1,4 @@
-//! Documents of any format to spans.
+//! Converts documents of any format to spans.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::any::AnyFormat;
 use super::back::remainder::Remainder;
-use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, TraceBuilder};
+use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, ReaderFn, TraceBuilder};
 #[cfg(feature = "server")]
 use super::in_forms;
 use super::recognise::{RUNS, documents, format_of, is_about_rows, is_message, list_of_lines};
@@ -27,18 +27,18 @@ use crate::span::{AnyValue, Span, TraceId};
 pub struct Disassembled {
     /// The spans of every trace, each trace's root first.
     pub spans: Vec<Span>,
-    /// What the spans do not represent as the documents did.
+    /// Differences between the documents and the spans.
     pub notes: Vec<Note>,
-    /// How many documents there were.
+    /// Number of documents.
     pub documents: usize,
 }
 
-/// Documents as spans: one document, several one after another (JSON lines), or a list of documents. Without a format each
-/// document is recognised by its content.
+/// Converts documents to spans: one document, several one after another (JSON lines), or a list. Without a format, each document is
+/// recognised by its content.
 ///
 /// # Errors
 ///
-/// A document is no JSON, of no known format, or breaks a rule of its format: nothing of the text is read then.
+/// A document is not JSON, is of no known format, or breaks a rule of its format; then nothing of the text is read.
 pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
     let mut out = Disassembled::default();
     let take = &mut |_, mut read: Disassembled| {
@@ -50,7 +50,7 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
     Ok(out)
 }
 
-/// A document without its folder: no file that it names can be had.
+/// Reads no files: for documents without their folder.
 ///
 /// # Errors
 ///
@@ -59,12 +59,12 @@ pub fn alone(_: &str) -> Result<Value, String> {
     Err("documents are read without their accompanying files here".to_owned())
 }
 
-/// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
-/// what was read, and `refused` why a document is not: where it gives no error back, the documents after it are read.
+/// Like [`disassemble`], but one document at a time, so only one is in memory as spans. `beside` reads files that documents refer to,
+/// `take` receives each result, and `refused` each reason for a refusal: unless it returns an error, reading continues.
 ///
 /// # Errors
 ///
-/// The text is no JSON, or `refused` gives an error: the documents before it were given to `take`.
+/// The text is not JSON, or `refused` returns an error. Documents before that have already been passed to `take`.
 pub fn disassemble_each(
     format: Option<&AnyFormat>,
     text: &str,
@@ -73,10 +73,10 @@ pub fn disassemble_each(
     refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
 ) -> Result<(), DisassembleError> {
     let mut before = HashMap::new();
-    // One value at a time is in memory.
+    // Only one value is in memory at a time.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
-    // What the next document that is read reports.
+    // Reported with the next document that is read.
     let mut lost: Vec<Note> = Vec::new();
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
@@ -93,14 +93,14 @@ pub fn disassemble_each(
             && let Some(rows) = in_forms::rows(&value, &path, line == 0, &mut values)
         {
             drop(value);
-            // A log is all values.
+            // A log consumes all remaining values.
             let own_text = text.get(begin..values.byte_offset()).unwrap_or_default();
             (line, begin) = (line + 1, values.byte_offset());
             lost.append(&mut lost_by_json(own_text, &path));
             let mut numbers = Numbers::default();
             numbers.add_text(own_text);
             for row in rows? {
-                let read = row.and_then(|(row, notes)| Ok((Whole::read(by_id("messages"), &row.value, &row.path, beside)?, row, notes)));
+                let read = row.and_then(|(row, notes)| Ok((Parsed::read(by_id("messages"), &row.value, &row.path, beside)?, row, notes)));
                 let (read, row, mut notes) = match read {
                     Ok(read) => read,
                     Err(error) => {
@@ -153,17 +153,17 @@ pub fn disassemble_each(
             take(format.id, out);
         };
         if !is_list && let Some((path, only)) = list.first().cloned() {
-            let Some(read) = Whole::unless_refused(format, only, &path, beside, refused)? else {
+            let Some(read) = Parsed::unless_refused(format, only, &path, beside, refused)? else {
                 continue;
             };
-            let Whole {
+            let Parsed {
                 format,
                 builders,
                 whole,
                 notes,
             } = read;
             drop(list);
-            // The run is made while the value is not in memory.
+            // Drop the value while the run is built if it can be parsed again.
             let can_come_again = whole.is_none() && builders.list.len() == 1;
             let value = whole.or((!can_come_again).then_some(value));
             let source = value.as_ref().map_or(Source::Text(own_text), Source::Value);
@@ -171,10 +171,10 @@ pub fn disassemble_each(
             continue;
         }
         for (index, (path, value)) in list.into_iter().enumerate() {
-            let Some(read) = Whole::unless_refused(format, value, &path, beside, refused)? else {
+            let Some(read) = Parsed::unless_refused(format, value, &path, beside, refused)? else {
                 continue;
             };
-            let Whole {
+            let Parsed {
                 format,
                 builders,
                 whole,
@@ -192,7 +192,7 @@ pub fn disassemble_each(
     Ok(())
 }
 
-/// The spans of a document's traces. `at`: its format, its place, and its place in the value with these numbers.
+/// Builds the spans of a document's traces. `at`: its format, its path, and its pointer in the value that `numbers` belong to.
 fn finished(
     at: (&AnyFormat, &str, &str),
     builders: TraceBuilders,
@@ -216,17 +216,17 @@ fn finished(
     out
 }
 
-/// A document that was read.
-struct Whole<'f> {
+/// A parsed document.
+struct Parsed<'f> {
     format: &'f AnyFormat,
     builders: TraceBuilders,
-    /// With what other files have of it.
+    /// The document joined with the files it refers to.
     whole: Option<Value>,
     notes: Vec<Note>,
 }
 
-impl<'f> Whole<'f> {
-    /// `None`: it is refused, and the documents after it are read.
+impl<'f> Parsed<'f> {
+    /// `None`: the document is refused, but reading continues.
     fn unless_refused(
         format: Option<&'f AnyFormat>,
         document: &Value,
@@ -262,7 +262,7 @@ impl<'f> Whole<'f> {
 /// The traces of a document.
 struct TraceBuilders {
     list: Vec<TraceBuilder>,
-    /// Of the document.
+    /// Digest of the document.
     digest: Digest,
 }
 
@@ -275,10 +275,10 @@ impl TraceBuilders {
     }
 }
 
-/// Where a document is until its spans are compared with it.
+/// How to get a document again when its spans are compared with it.
 enum Source<'v> {
     Value(&'v Value),
-    /// Text that was read before.
+    /// Text to be parsed again.
     Text(&'v str),
 }
 
@@ -291,7 +291,7 @@ impl Source<'_> {
     }
 }
 
-/// A place in a document, with the place of the document.
+/// A path within a document, prefixed with the document's own path.
 fn placed(path: &str, document: &str) -> String {
     match path.strip_prefix('$') {
         Some(rest) => format!("{document}{rest}"),
@@ -299,7 +299,7 @@ fn placed(path: &str, document: &str) -> String {
     }
 }
 
-/// What JSON's own reader leaves out without a word: values whose key comes again, digits beyond a double.
+/// Losses that the JSON parser does not report: values of repeated keys, digits beyond a double.
 fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<RepeatedKeys>();
     let repeated = values.map_while(Result::ok).flat_map(|RepeatedKeys { paths, more }| {
@@ -335,7 +335,7 @@ impl Digest {
     }
 }
 
-/// Reports a document with the trace id of an earlier one.
+/// Notes a document that has the trace id of an earlier one.
 fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, builder: &TraceBuilder, digest: Digest, path: &str) -> Option<Note> {
     match before.entry(builder.trace_id) {
         Entry::Vacant(free) => {
@@ -357,8 +357,8 @@ fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, builder: &TraceBuild
     }
 }
 
-/// One document as spans, by a reader of its format.
-pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {
+/// Converts one document with the given reader.
+pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: ReaderFn, value: &Value) -> Result<Disassembled, DisassembleError> {
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
     for builder in reader(&At::root(format.id, value, "$".to_owned()))? {
@@ -375,7 +375,7 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
     Ok(out)
 }
 
-/// Reads a document. Its reader knows no place but those in the document, so the same document becomes the same spans everywhere.
+/// Reads a document. The reader only sees paths within it, so the same document becomes the same spans everywhere.
 fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<TraceBuilder>, DisassembleError> {
     let reader = format.read.ok_or_else(|| DisassembleError::NoReader {
         format: format.id.to_owned(),
@@ -390,8 +390,8 @@ fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<TraceBuild
     })
 }
 
-/// The spans of a builder, its root with what the format's document would not contain again. `said`: the numbers of the text, and
-/// the place of the document in it.
+/// The spans of a builder; the root keeps what the format's document would not reproduce. `said`: the numbers of the text, and the
+/// document's place in it.
 fn finish(
     format: &AnyFormat,
     mut builder: TraceBuilder,
@@ -427,7 +427,7 @@ fn finish(
     out.spans.append(&mut spans);
 }
 
-/// What becomes of integers beyond 64 bits.
+/// Notes about integers beyond 64 bits.
 fn number_notes(numbers: &Numbers) -> impl Iterator<Item = Note> {
     let note = |kind, detail: String| Note {
         path: "$".to_owned(),

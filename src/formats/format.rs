@@ -1,4 +1,4 @@
-//! The trait of a format: its conversion of runs to documents of one type, file names, containers and accompanying files.
+//! The trait that each format implements: conversion of runs to documents of one type, file names, containers, accompanying files.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,7 +14,7 @@ use crate::document::text;
 use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
-/// A document and what it could not hold.
+/// A document and its losses.
 #[derive(Debug, Clone)]
 pub struct Assembled<D> {
     /// The document.
@@ -36,33 +36,33 @@ impl<D> Assembled<D> {
 pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
-    /// What a document is, in a line.
+    /// What a document contains, in one line.
     const KEEPS: &'static str;
-    /// What a document leaves out, in a line.
+    /// What a document leaves out, in one line.
     const LOSES: &'static str;
     /// What the caller can choose.
     const OPTIONS: &'static [Choice] = &[];
-    /// What a document is written to a file as, if readers want it packed.
+    /// The container a document's file is packed in, if readers expect one.
     const CONTAINER: Option<Container> = None;
-    /// Files that documents name, if they do.
+    /// Files that documents refer to, if any.
     const BESIDE: Option<Files> = None;
-    /// Whether each model call is written with all that went into it, and not each message of a conversation once.
+    /// Whether each model call is written with its whole input, rather than each message of a conversation once.
     const WHOLE_INPUTS: bool = true;
-    /// Whether a rule is about several documents of a file: they are checked together then.
+    /// Whether a rule spans several documents of a file, so that they are checked together.
     const CHECKED_TOGETHER: bool = false;
-    /// The document; it borrows what the runs hold.
+    /// The document type; it borrows from the runs.
     type Document<'a>: Serialize;
 
-    /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
+    /// Converts one run, or the runs of one session in causal order. Never fails: what does not fit becomes a loss.
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
 
-    /// Whether the documents of a run contain something of the runs before it in its session.
+    /// Whether a run's documents contain parts of earlier runs of its session.
     fn needs_earlier(options: &Options) -> bool {
         let _ = options;
         false
     }
 
-    /// The documents of the last of a session's runs alone.
+    /// The documents of only the last of a session's runs.
     fn assemble_last<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         Self::assemble(last(runs), options)
     }
@@ -73,40 +73,40 @@ pub trait Format {
         false
     }
 
-    /// A JSON Schema (draft 2020-12) of one document: which fields there are, and of which type. `check` knows more rules.
+    /// A JSON Schema (draft 2020-12) of one document: its fields and their types. `check` has more rules.
     #[must_use]
     fn schema() -> Option<Value> {
         None
     }
 
-    /// Which field of a document is from which field of an operation, as a Markdown table; empty if no table says so.
+    /// Maps document fields to operation fields, as a Markdown table; empty if the format has no table.
     #[must_use]
     fn mapping() -> String {
         String::new()
     }
 
-    /// Notes which rules of the format these documents of one file break, each with its place. A format without rules of
-    /// its own finds nothing.
+    /// Reports the rules of the format that documents of one file break, each with its place. A format without its own rules reports
+    /// nothing.
     fn check(documents: &[(JsonPath<'_>, &Value)], options: &Options, found: &mut Violations) {
         let _ = (documents, options, found);
     }
 
-    /// The name by which readers of the format look for the document's file, if they do.
+    /// The file name by which the format's readers find the document, if they look for one.
     fn file_name(document: &Self::Document<'_>) -> Option<String> {
         let _ = document;
         None
     }
 
-    /// Writes the document's JSON text on one line, appended to `text`. `Err` is what cannot be written.
+    /// Appends the document's JSON text to `text`, on one line. `Err` says what cannot be written.
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         text::write(document, text)
     }
 
-    /// Writes the same text piece by piece, on lines for every reader of lines.
+    /// Writes the same text piece by piece, on one line for every reader of lines.
     ///
     /// # Errors
     ///
-    /// `out` takes no more, or the document cannot be written.
+    /// Writing to `out` fails, or the document cannot be written.
     fn stream(document: &Self::Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         text::stream(document, out)
     }
@@ -117,36 +117,36 @@ pub(super) fn last(runs: &[Run]) -> &[Run] {
     runs.get(runs.len().saturating_sub(1)..).unwrap_or_default()
 }
 
-/// Documents packed for readers that want files: a zip, for example.
+/// Documents packed into files, such as zips, for readers that expect them.
 #[derive(Debug, Clone, Copy)]
 pub struct Container {
-    /// How the file's name ends, instead of `json`.
+    /// File name extension, instead of `json`.
     pub ending: &'static str,
-    /// A document's JSON text to the bytes of the file. `Err` is what cannot be packed.
+    /// Packs a document's JSON text. `Err` says what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
-    /// The bytes of such a file to the document's JSON text, if they are one.
+    /// Unpacks a file to the document's JSON text, if it is such a file.
     #[cfg(feature = "server")]
     pub(crate) unpack: Option<Unpack>,
 }
 
-/// Is asked before memory grows by so many bytes.
+/// Called before memory grows by the given number of bytes.
 #[cfg(feature = "server")]
 pub(crate) type ReserveMemory<'m> = dyn FnMut(usize) -> Result<(), UnpackError> + 'm;
 
-/// The bytes of a file, and the most bytes of its text; `None` where they are no such file.
+/// Takes the bytes of a file and the maximum length of its text; returns `None` if it is not such a file.
 #[cfg(feature = "server")]
 pub(crate) type Unpack = fn(&[u8], usize, &mut ReserveMemory<'_>) -> Option<Result<Vec<u8>, UnpackError>>;
 
-/// Why a file does not become a document's text.
+/// Why a file cannot be unpacked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UnpackError {
-    /// More bytes come out than are allowed: a large log, or a bomb.
+    /// The text exceeds the limit: a large log, or a zip bomb.
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Memory may not grow so far just now.
+    /// Memory may not grow that far at the moment.
     Memory,
     /// A file inside cannot be read.
     Broken {
@@ -179,16 +179,16 @@ impl fmt::Display for UnpackError {
 
 impl Error for UnpackError {}
 
-/// Files that documents name, written beside them.
+/// Files that documents refer to, written next to them.
 #[derive(Debug, Clone, Copy)]
 pub struct Files {
-    /// The choice with which documents name them.
+    /// The option and value with which documents refer to them.
     pub option: (&'static str, &'static str),
-    /// The files of runs, by their names: paths below the folder of the documents.
+    /// The files of runs by name: paths below the documents' folder.
     pub of: fn(&[Run]) -> BTreeMap<String, Vec<u8>>,
 }
 
-/// Schema and check of a format by its table, and by its own rules if it has any.
+/// Derives schema and check from a format's table, and from its own rules if it has any.
 macro_rules! by_table {
     ($shape:expr) => {
         $crate::formats::format::by_table!($shape, |place, document, found| $shape.check(document, place, found));

@@ -1,11 +1,11 @@
-//! Values that a form reads ([`crate::forms`]): they become rows of chat messages before any format sees them.
+//! Values that a form reads ([`crate::forms`]): they become rows of chat messages before a format sees them.
 
 use serde_json::Value;
 
 use super::back::{DisassembleError, Exact, Note, NoteKind, Numbers};
 use crate::forms::{Form, Forms, Found, Log, Read, Unread, lines_without_json};
 
-/// What a form made of a value: its rows, with their places and what is to be said of them.
+/// The rows a form makes of a value, with their places and notes.
 pub(super) type Rows = Vec<Result<(Row, Vec<Note>), DisassembleError>>;
 
 /// A row with its place.
@@ -34,8 +34,8 @@ fn one(read: Result<Read, Unread>, path: String) -> Result<(Row, Vec<Note>), Dis
     }
 }
 
-/// Reads a value by the form that it is of; `None` where it is of none. `is_first`: of a file, which may be a log; `others` are the values
-/// after it, of which a log takes all.
+/// Reads a value with the form that matches it; `None` if none does. `is_first`: whether it is the first of a file, which may be a log;
+/// `others` are the values after it, all of which a log consumes.
 pub(super) fn rows(
     value: &Value,
     path: &str,
@@ -55,7 +55,7 @@ pub(super) fn rows(
             for other in others {
                 match other {
                     Ok(value) => log.add(&value),
-                    // The program that wrote it was ended.
+                    // The program was stopped while writing it.
                     Err(error) if error.is_eof() => is_cut = true,
                     Err(source) => return Some(Err(DisassembleError::Json { source })),
                 }
@@ -71,11 +71,11 @@ pub(super) fn rows(
     }))
 }
 
-/// The rows that a form makes of a text, a line each, with what is to be said of them.
+/// Converts a text with a form to rows, one per line, with notes.
 ///
 /// # Errors
 ///
-/// The form makes nothing of one of its values.
+/// The form cannot read one of the values.
 pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), DisassembleError> {
     let read = form.read_text(text);
     let (mut rows, mut notes) = (String::new(), Vec::new());
@@ -106,12 +106,12 @@ pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), Di
     Ok((rows, notes))
 }
 
-/// Whether a value, the first of a file, is of a form.
+/// Whether a form matches a value, the first of a file.
 pub(super) fn is_of_one(value: &Value) -> bool {
     Forms::built_in().know(value)
 }
 
-/// Which form the first value of a text comes nearest to, and where it fails.
+/// The form nearest to the first value of a text, and where it fails.
 pub(crate) fn nearest_form(text: &[u8]) -> Option<String> {
     let value: Value = serde_json::Deserializer::from_slice(text).into_iter().next()?.ok()?;
     let (form, failing) = Forms::built_in().nearest(&value)?;

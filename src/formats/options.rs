@@ -6,7 +6,7 @@ use super::registry::all;
 
 use crate::document::choice::{Choice, Options, Values};
 
-/// A choice that no format declares, or a value that it does not have.
+/// An option that no format declares, or a value that it does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OptionError {
@@ -15,13 +15,13 @@ pub enum OptionError {
         /// The name.
         name: String,
     },
-    /// It does not have this value.
+    /// The option does not allow this value.
     Value {
         /// The name.
         name: String,
         /// The value.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         wanted: String,
     },
 }
@@ -40,16 +40,16 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-/// Every choice of every format.
+/// Every option of every format.
 pub fn choices() -> impl Iterator<Item = &'static Choice> {
     all().flat_map(|format| format.options)
 }
 
 impl Options {
-    /// These choices; of two with one name the last wins.
+    /// Collects choices; of two with the same name the last wins.
     ///
     /// # Errors
-    /// The first that no format declares, or whose value it does not have.
+    /// Returns the first choice that no format declares, or whose value is not allowed.
     pub fn of(choices: impl IntoIterator<Item = (String, String)>) -> Result<Self, OptionError> {
         let mut options = Self::default();
         for (name, value) in choices {
@@ -58,10 +58,10 @@ impl Options {
         Ok(options)
     }
 
-    /// What variables of the environment choose.
+    /// Collects choices from environment variables.
     ///
     /// # Errors
-    /// The first whose value the choice does not have.
+    /// Returns the first choice whose value is not allowed.
     pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, OptionError> {
         let chosen = choices().filter_map(|choice| Some((choice.name.to_owned(), variable(choice.variable?)?)));
         Self::of(chosen)

@@ -24,16 +24,16 @@ pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String,
     }
 }
 
-/// Where tau2's results have their runs.
+/// Key under which tau2's results hold their runs.
 pub(in crate::formats) const RUNS: &str = "simulations";
 
-/// The runs of a file of results.
+/// The runs of a results file.
 fn runs_of(value: &Value) -> Option<&Vec<Value>> {
     let list = value.get(RUNS)?.as_array()?;
     list.first().is_some_and(is_whole).then_some(list)
 }
 
-/// Whether a member of a list is a whole document, not a part of one.
+/// Whether a list member is a whole document, not a part of one.
 fn is_whole(value: &Value) -> bool {
     value.is_array() || of_object(value).is_some()
 }
@@ -41,7 +41,7 @@ fn is_whole(value: &Value) -> bool {
 fn of_object(value: &Value) -> Option<&'static str> {
     let has = |key: &str| value.get(key).is_some();
     let list = |key: &str| value.get(key).is_some_and(Value::is_array);
-    // A list under such a key is one of the format's where its first member is like the format's, or there is none.
+    // A list under such a key belongs to the format if it is empty or its first member has one of the format's marks.
     let listed = |key: &str, marks: &[&str]| {
         let list = value.get(key).and_then(Value::as_array);
         list.is_some_and(|list| list.first().is_none_or(|first| marks.iter().any(|mark| first.get(*mark).is_some())))
@@ -76,14 +76,14 @@ fn of_object(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether an object has only messages. Invariant's rows and push requests have more.
+/// Whether an object holds only messages: Invariant's rows and push requests have further keys.
 fn is_chat_row(value: &Value) -> bool {
     const OF_INVARIANT: [&str; 4] = ["annotations", "metadata", "dataset", "index"];
     let first = value.get("messages").and_then(|messages| messages.get(0));
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
-/// Whether a list is a chat with an answer, and not a trace of Invariant: there, arguments are objects and events have metadata.
+/// Whether a list is a chat with an answer and not an Invariant trace, where arguments are objects and events have metadata.
 fn is_chat(list: &[Value]) -> bool {
     // Gradio's histories: Invariant's events have metadata, or do not.
     let has_null = list.iter().any(|message| message.get("metadata").is_some_and(Value::is_null));
@@ -102,42 +102,42 @@ fn is_session_of_adk(value: &Value) -> bool {
     has("app_name", "appName") && has("user_id", "userId") && value.get("events").is_some_and(Value::is_array)
 }
 
-/// Whether an object is a row whose messages are under another key, in ShareGPT's words, or JSON text. With a choice of answers it is one
-/// of preferences.
+/// Whether an object is a row whose messages are under another key, in ShareGPT form, or JSON text. A row with a choice of answers
+/// is a preference row instead.
 fn is_other_row(value: &Value) -> bool {
     let row = value.as_object().filter(|row| !row.contains_key("chosen"));
     let key = row.and_then(super::messages::back::key_of);
     key.is_some_and(|key| key != "messages" || value.get(key).is_some_and(Value::is_string))
 }
 
-/// Whether an object is one message of a conversation, not a row of them.
+/// Whether an object is a single message, not a row of messages.
 pub(in crate::formats) fn is_message(value: &Value) -> bool {
     let has_words = || ["content", "tool_calls", "parts"].iter().any(|key| value.get(*key).is_some());
     let is_message = value.get("role").is_some_and(Value::is_string) && has_words();
     is_message && of_object(value).is_none()
 }
 
-/// Messages one after the other, as programs write them while they talk: the text of the list that they are.
+/// Joins messages written one after the other, as programs log them during a conversation, to the text of one list.
 pub(in crate::formats) fn list_of_lines(text: &str) -> serde_json::Result<String> {
     let lines = serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
     let lines: serde_json::Result<Vec<&str>> = lines.map(|line| line.map(serde_json::value::RawValue::get)).collect();
     Ok(format!("[{}]", lines?.join(",\n")))
 }
 
-/// Whether a list is written as JSON text, as a cell of a table has it.
+/// Whether a list is written as JSON text, as in a table cell.
 fn is_list_as_text(value: Option<&Value>) -> bool {
     value
         .and_then(Value::as_str)
         .is_some_and(|text| text.trim_start().starts_with("[{"))
 }
 
-/// Whether messages have blocks that Invariant's do not have: those of Anthropic's API, which clients keep as a list.
+/// Whether messages have blocks that Invariant lacks: those of Anthropic's API, which clients store as a list.
 fn has_blocks_of_others(messages: &[Value]) -> bool {
     let is_of_others = |block: &Value| {
         let kind = block.get("type").and_then(Value::as_str);
         kind.is_some_and(|kind| !matches!(kind, "text" | "image_url"))
     };
-    // Cline's lists, and Responses items.
+    // Lists written by Cline, and Responses items.
     let is_other = |message: &Value| message.get("ts").is_some() || message.get("role").is_none() && is_of_others(message);
     let blocks = |message: &Value| {
         message
@@ -148,7 +148,7 @@ fn has_blocks_of_others(messages: &[Value]) -> bool {
     messages.iter().any(|message| is_other(message) || blocks(message))
 }
 
-/// Whether a list is of ADK's first form: a case as its invocations, or cases with theirs in `data`.
+/// Whether a list is in ADK's first form: one case as its invocations, or cases with their invocations in `data`.
 fn is_old_adk(list: &[Value]) -> bool {
     let is_invocation = |value: &Value| value.get("query").is_some() && value.get("expected_tool_use").is_some();
     let of_case = |value: &Value| {
@@ -160,12 +160,12 @@ fn is_old_adk(list: &[Value]) -> bool {
     list.iter().any(|value| is_invocation(value) || of_case(value))
 }
 
-/// Whether a value is what Explorer writes of a data set before its rows: not a document.
+/// Whether a value is the data set metadata that Explorer writes before its rows, not a document.
 pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
     value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
 }
 
-/// The format of the first document of a JSON text, determined from its content, for which the document is parsed.
+/// Recognises the format of a JSON text from its first document, which is parsed for this.
 #[must_use]
 pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
@@ -187,7 +187,7 @@ pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
     format_of(first).ok()
 }
 
-/// Whether an export request is first in a JSON text, or is the first member of a list. Reads no further than its key.
+/// Whether a JSON text, or the first member of its list, is an export request. Reads no further than its key.
 #[must_use]
 pub fn is_export_request(text: &[u8]) -> bool {
     let mut tokens = Tokens::of(text).peekable();
@@ -222,7 +222,7 @@ const OF_REQUESTS: [&str; 6] = [
     "resource_metrics",
 ];
 
-/// The format that a document looks like.
+/// Recognises a document's format.
 pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
     let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
     let id = match value {

@@ -5,7 +5,7 @@ use super::{
     adk, atif, contextforge, deepeval, eval_items, inspect, invariant, messages, mocks, openreward, reflex, session_file, synth, verifiers,
 };
 
-/// Every format, in the order in which they are listed to people.
+/// Every format that is read and written, in the order in which they are listed for users.
 pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
@@ -20,7 +20,7 @@ pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<adk::Adk>(Some(adk::back::read)),
 ];
 
-/// What is written as documents are and does not come back: other readers have it. `sessions/` reads the session files of coding agents.
+/// Formats that are only written, because other programs read them. `sessions/` reads the session files of coding agents.
 static ONE_WAY: &[AnyFormat] = &[
     AnyFormat::of::<mocks::Mocks>(None),
     AnyFormat::of::<eval_items::PydanticEvals>(None),
@@ -31,7 +31,7 @@ static ONE_WAY: &[AnyFormat] = &[
     AnyFormat::of::<session_file::Codex>(None),
 ];
 
-/// All that a name can refer to: formats that go both ways, and those that are only written.
+/// Every format that can be named: those that are read and written, and those that are only written.
 pub fn all() -> impl Iterator<Item = &'static AnyFormat> {
     FORMATS.iter().chain(ONE_WAY)
 }

@@ -87,7 +87,7 @@ impl Build {
         }
     }
 
-    /// Any operation; its number is its place in the list.
+    /// Adds any operation; returns its index in the list.
     pub(crate) fn step(&mut self, kind: Kind, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
         let index = self.run.steps.len();
         let id = span(index as u64);
@@ -105,7 +105,7 @@ impl Build {
         &mut self.run.steps[index].operation
     }
 
-    /// An agent with its own scope; the first is the root.
+    /// Adds an agent with its own scope; the first is the root.
     pub(crate) fn agent(&mut self, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
         let above = parent.map(|parent| self.run.steps[parent].scope);
         let called_by = parent
@@ -134,7 +134,7 @@ impl Build {
         index
     }
 
-    /// A model call in the scope of `parent`: `new` joins the history, `output` is the model's output.
+    /// Adds a model call in the scope of `parent`: `new` is appended to the history, `output` is the model's output.
     pub(crate) fn llm(&mut self, parent: usize, from: u64, to: u64, new: &[Message], output: Option<Message>) -> usize {
         let index = self.step(Kind::Llm, "ChatOpenAI", Some(parent), from, to);
         let scope = self.run.steps[parent].scope;
@@ -164,7 +164,7 @@ impl Build {
         index
     }
 
-    /// The execution of the `place`-th call of a model call; `Err` is its failure.
+    /// Adds the execution of call `place` of a model call; `Err` is its failure.
     pub(crate) fn tool(&mut self, caller: usize, place: usize, from: u64, to: u64, result: Result<Value, Failure>) -> usize {
         let wanted = self.op(caller).output_messages.as_ref().unwrap()[0].tool_calls[place].clone();
         let (scope, turn, parent) = (
@@ -204,7 +204,7 @@ impl Build {
         index
     }
 
-    /// A tool that no model asked for.
+    /// Adds a tool that no model asked for.
     pub(crate) fn lone_tool(&mut self, name: &str, parent: usize, from: u64, to: u64, arguments: Value, result: Value) -> usize {
         let index = self.step(Kind::Tool, name, Some(parent), from, to);
         let scope = self.run.steps[parent].scope;

@@ -205,8 +205,8 @@ pub(crate) fn said(text: &str, step: usize, at: u64, in_conversation: bool) -> U
     }
 }
 
-/// The example run: a system and a user message, a turn with reasoning and two parallel calls of which the second fails,
-/// an answer.
+/// The example run: a system and a user message, a turn with reasoning and two parallel calls, the second of which fails,
+/// and an answer.
 pub(crate) fn example() -> Run {
     let mut run = agent_run();
     let city = json!({"city": "Bogotá"});

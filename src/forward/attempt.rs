@@ -1,6 +1,6 @@
-//! Records in a small file which spans are being prepared: if they crash the process, the next start knows them and skips them.
+//! Records in a small file which spans are being prepared: if they crash the process, the next start can skip them.
 //!
-//! The file is not synced: it need not outlast the machine, only the process.
+//! The file is not synced: it must only survive the process, not the machine.
 
 use std::fs::{self, File};
 use std::io::{Seek as _, Write as _};
@@ -18,11 +18,11 @@ pub(super) struct Attempt {
     offset: u64,
     end_segment: u64,
     end_offset: u64,
-    /// Whether it was the first chunk alone.
+    /// Whether only the first chunk was being prepared.
     alone: bool,
 }
 
-/// The file of a destination's attempts.
+/// The file that records a destination's attempts.
 #[derive(Debug)]
 pub(super) struct Attempts {
     file: File,
@@ -30,7 +30,7 @@ pub(super) struct Attempts {
 }
 
 impl Attempt {
-    /// The chunks from a position up to another.
+    /// Covers the chunks from one position up to another.
     pub(super) fn new(from: Position, end: Position, alone: bool) -> Self {
         Self {
             segment: from.segment,
@@ -60,14 +60,14 @@ impl Attempt {
         at >= self.from() && at < self.end()
     }
 
-    /// Whether it did.
+    /// Whether the chunk at this position did end the process.
     pub(super) fn blames(&self, at: Position) -> bool {
         self.alone && at == self.from()
     }
 }
 
 impl Attempts {
-    /// The file of a destination, and what was being prepared when the process ended.
+    /// Opens a destination's file; returns the attempt that was in progress when the process ended.
     pub(super) fn open(folder: &Path, name: &str) -> Result<(Self, Option<Attempt>), ForwardError> {
         let path = folder.join(format!("{name}.attempt.json"));
         let before = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -76,7 +76,7 @@ impl Attempts {
         Ok((Self { file, path }, before))
     }
 
-    /// Notes what is prepared now; `None`: nothing.
+    /// Records what is being prepared now; `None`: nothing.
     pub(super) fn note(&mut self, attempt: Option<Attempt>) -> Result<(), ForwardError> {
         let bytes = attempt.map_or_else(Vec::new, |attempt| serde_json::to_vec(&attempt).unwrap_or_default());
         let mut write = || {

@@ -1,4 +1,4 @@
-//! The unsent rest of the chunks that were read together, in order.
+//! The unsent rest of chunks that were read together, in order.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,14 @@ use crate::otlp::items;
 use crate::span::TraceId;
 use crate::store::{Arrival, ChunkKind, Position};
 
-/// A message with more bytes is alone in the process while it is prepared and sent.
-pub(super) const LARGE: usize = 2 << 20;
+/// A message larger than this is prepared and sent while no other one is in the process.
+pub(super) const LARGE_BYTES: usize = 2 << 20;
 
-/// What is left of the chunks that were read together.
+/// The rest of the chunks that were read together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) pieces: VecDeque<Piece>,
-    /// What is in none of the requests so far.
+    /// Counts of what no request so far contains.
     pub(super) unsent: Counts,
 }
 
@@ -29,16 +29,16 @@ pub(super) struct Piece {
     pub(super) content: Content,
 }
 
-/// How far a piece is.
+/// State of a piece.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
-    /// A chunk; whether it is sent is not decided yet.
+    /// A chunk for which it is not yet decided whether it is sent.
     Undecided(Bytes),
-    /// A chunk in the log that is sent, because its trace is.
+    /// A chunk that is sent because its trace is; its message is still in the log.
     InLog,
-    /// A chunk that is sent.
+    /// A chunk to be sent.
     Whole(Bytes),
-    /// A part of a chunk, small or with a single item.
+    /// Part of a chunk, small or with a single item.
     Part(Bytes),
 }
 
@@ -58,7 +58,7 @@ impl Batch {
 }
 
 impl Piece {
-    /// Bytes of its message, as far as it is in memory.
+    /// Size of its message, if in memory.
     pub(super) fn bytes(&self) -> usize {
         match &self.content {
             Content::Undecided(message) | Content::Whole(message) | Content::Part(message) => message.len(),
@@ -66,7 +66,7 @@ impl Piece {
         }
     }
 
-    /// Its parts of at most this many bytes; a single item may have more.
+    /// Splits the message into parts of at most this many bytes; a single item may be larger.
     pub(super) fn divide(self, message: Bytes, most: usize) -> Vec<Self> {
         let Self { at, kind, trace_id, .. } = self;
         let part = |message: Bytes| Self {
@@ -75,7 +75,7 @@ impl Piece {
             trace_id,
             content: Content::Part(message),
         };
-        let most = most.min(LARGE);
+        let most = most.min(LARGE_BYTES);
         if message.len() <= most {
             return vec![part(message)];
         }

@@ -19,36 +19,36 @@ use crate::redact::glob;
 use crate::span::{Signal, TraceId};
 use crate::store::{Error, Filter, Store, TraceRow};
 
-/// `[forward.choose]`: what is sent. What a list does not name is not sent; an empty list names everything.
+/// `[forward.choose]`: what is sent. Each list selects; an empty list selects everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChooseText {
-    /// Of these services: `service.name` of the resource, where `*` is any text.
+    /// Services: `service.name` of the resource, where `*` is any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
-    /// Traces of these sessions, where `*` is any text.
+    /// Sessions whose traces are sent, where `*` is any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
-    /// Spans of these kinds of operations: llm, tool, agent and the others. Log records and metrics have no kind.
+    /// Kinds of operations: llm, tool, agent and so on. Log records and metrics have no kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
 }
 
-/// `[forward.sample]`: a share of the traces, each one whole.
+/// `[forward.sample]`: sends a share of the traces, each one whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleText {
-    /// How many of the traces are sent: 0 to 1.
+    /// Share of the traces that are sent: 0 to 1.
     pub share: f64,
-    /// Whether a trace with a span that failed is sent in any case [default: true].
+    /// Whether a trace with a failed span is always sent [default: true].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_failed: Option<bool>,
-    /// A trace that takes longer is sent in any case.
+    /// A trace that takes longer than this is always sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_slower_than_seconds: Option<f64>,
 }
 
-/// The choice of one destination.
+/// What one destination is sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
     services: Vec<Regex>,
@@ -59,21 +59,21 @@ pub(crate) struct Choice {
 
 #[derive(Debug, Clone)]
 struct Sampler {
-    /// Traces with this randomness or more are sent.
+    /// Traces with at least this randomness are sent.
     threshold: u64,
     keep_failed: bool,
     keep_slower: Option<Duration>,
 }
 
-/// The randomness of a trace id has this many values: W3C Trace Context Level 2, "random-trace-id".
+/// Number of values of a trace id's randomness: W3C Trace Context Level 2, "random-trace-id".
 const RANDOM: u64 = 1 << 56;
 
 impl Choice {
-    /// Reads a configuration.
+    /// Builds the choice from a configuration.
     ///
     /// # Errors
     ///
-    /// A kind is none, a pattern is too large, or a number makes no sense.
+    /// A kind is unknown, a pattern is too large, or a number is out of range.
     pub(crate) fn new(choose: &ChooseText, sample: Option<&SampleText>) -> Result<Self, ConfigError> {
         let globs = |key: &'static str, list: &[String]| {
             let read = |text: &String| {
@@ -131,7 +131,7 @@ impl Sampler {
         })
     }
 
-    /// As OTel's consistent probability samplers choose: every destination with this share gets the same traces.
+    /// Decides like OTel's consistent probability samplers: every destination with the same share gets the same traces.
     fn takes(&self, trace_id: TraceId) -> bool {
         let [.., a, b, c, d, e, f, g] = *trace_id.bytes();
         u64::from_be_bytes([0, a, b, c, d, e, f, g]) >= self.threshold
@@ -145,16 +145,16 @@ impl Sampler {
     }
 }
 
-/// What becomes of a chunk.
+/// Whether a chunk is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TraceChoice {
     Left,
     Sent,
-    /// Only now it is known that its trace is sent: what came of it before was left.
+    /// Sent, and its trace is selected only now: the trace's earlier chunks must be sent, too.
     SentWithEarlier,
 }
 
-/// A choice at work.
+/// A choice applied to the chunks of a destination.
 #[derive(Debug)]
 pub(super) struct Chooser {
     choice: Choice,
@@ -162,17 +162,17 @@ pub(super) struct Chooser {
     known: Mutex<SentTraces>,
 }
 
-/// The latest traces that are sent because of their spans' content. A forgotten one is sent once more from its beginning.
+/// The latest traces selected by their spans' content. A forgotten one is sent again from its beginning.
 #[derive(Debug, Default)]
 struct SentTraces {
     traces: HashSet<TraceId>,
     order: VecDeque<TraceId>,
-    /// The last of `order` that belong to a batch that is not sent yet.
+    /// How many of the last traces in `order` belong to a batch that is not sent yet.
     unsent: usize,
 }
 
-/// How many traces are remembered: a few MB for each destination.
-const REMEMBERED: usize = 1 << 16;
+/// Maximum number of remembered traces: a few MB for each destination.
+const MAX_REMEMBERED: usize = 1 << 16;
 
 impl SentTraces {
     fn add(&mut self, trace_id: TraceId) -> bool {
@@ -181,7 +181,7 @@ impl SentTraces {
             self.order.push_back(trace_id);
             self.unsent += 1;
         }
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
             let _ = self.traces.remove(&oldest);
@@ -208,13 +208,13 @@ impl Chooser {
         })
     }
 
-    /// A batch begins. Traces that became known in the one before are forgotten if it was not [sent](Chooser::sent): what came of
-    /// them earlier has to go with the batch when it is prepared again.
+    /// Starts a batch. Traces selected in the previous batch are forgotten if it was not [sent](Chooser::sent): their
+    /// earlier chunks must be sent with it when it is prepared again.
     pub(super) fn begin(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).forget_unsent();
     }
 
-    /// The batch was sent.
+    /// Records that the batch was sent.
     pub(super) fn sent(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).unsent = 0;
     }
@@ -223,7 +223,7 @@ impl Chooser {
     pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &dyn Store) -> Result<TraceChoice, Error> {
         let Choice { sessions, sample, .. } = &self.choice;
         let Some(trace_id) = trace_id else {
-            // What is of no trace is of no session that is known, and is not sampled.
+            // Without a trace there is no known session and no sampling.
             return Ok(if sessions.is_empty() {
                 TraceChoice::Sent
             } else {
@@ -251,7 +251,7 @@ impl Chooser {
         Ok(if is_new { TraceChoice::SentWithEarlier } else { TraceChoice::Sent })
     }
 
-    /// The message without the items of other services and kinds. What cannot be decoded is sent: a destination may read it.
+    /// Removes items of other services and kinds. A message that cannot be decoded is sent: the destination may be able to read it.
     pub(super) fn of_items(&self, message: Bytes, signal: Signal) -> Bytes {
         let Choice { services, kinds, .. } = &self.choice;
         if services.is_empty() && (kinds.is_empty() || signal != Signal::Traces) {
@@ -270,7 +270,7 @@ impl Chooser {
         if kinds.is_empty() || signal != Signal::Traces {
             return Some(true);
         }
-        // What would take too much memory is sent as well.
+        // An item that would take too much memory to decode is sent, too.
         let cost = cost::of_translating_item(item.bytes(), signal);
         let _reserved = Some(cost)
             .filter(|cost| *cost <= share(item.length()))

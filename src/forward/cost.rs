@@ -1,10 +1,10 @@
-//! About how much memory a change of a message takes, known from its bytes before they are decoded. The factors are measured: the test
-//! below checks them.
+//! Estimates the memory needed to change a message, from its bytes before they are decoded. The factors are measured; the
+//! test below checks them.
 
 use crate::otlp::census::{Census, census, census_of_item};
 use crate::span::Signal;
 
-/// Bytes of memory for one of each.
+/// Bytes of memory for each of these.
 struct Factors {
     item: usize,
     part: usize,
@@ -15,7 +15,7 @@ struct Factors {
     byte: usize,
 }
 
-/// Reading spans, and writing them in another dialect.
+/// Decoding spans and writing them in another dialect.
 const TRANSLATION: Factors = Factors {
     item: 6_000,
     part: 1_500,
@@ -37,7 +37,7 @@ const JSON: Factors = Factors {
     byte: 7,
 };
 
-/// Smaller messages are not looked through: whatever they hold, a byte takes no more than a separator.
+/// Smaller messages are not scanned: whatever they contain, a byte costs no more than a separator.
 const SMALL: usize = 8 << 10;
 
 impl Factors {
@@ -68,17 +68,17 @@ impl Factors {
     }
 }
 
-/// Bytes that translating a request takes, or what its log records add to that.
+/// Bytes needed to translate a request, or added to that by its log records.
 pub(super) fn of_translation(message: &[u8], signal: Signal) -> usize {
     TRANSLATION.of(|| census(message, signal), message.len())
 }
 
-/// The same for one span or log record without what is around it.
+/// The same for a single span or log record without its envelope.
 pub(super) fn of_translating_item(item: &[u8], signal: Signal) -> usize {
     TRANSLATION.of(|| census_of_item(item, signal), item.len())
 }
 
-/// Bytes that writing a request as JSON takes.
+/// Bytes needed to write a request as JSON.
 pub(super) fn of_json(message: &[u8], signal: Signal) -> usize {
     JSON.of(|| census(message, signal), message.len())
 }

@@ -8,15 +8,15 @@ use crate::access::Project;
 use crate::span::Signal;
 use crate::store::Position;
 
-/// How a destination does.
+/// The state of a destination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Health {
-    /// Nothing was sent yet.
+    /// Nothing has been sent yet.
     #[default]
     Unknown,
-    /// It accepted the last request.
+    /// The last request was accepted.
     Up,
-    /// The last request failed and is tried again, for this reason.
+    /// The last request failed for this reason and is being retried.
     Down(String),
 }
 
@@ -43,7 +43,7 @@ struct State {
     position: Position,
 }
 
-/// A count of spans, one of log records and one of data points of metrics.
+/// Separate counts of spans, log records and data points of metrics.
 #[derive(Debug, Default)]
 pub(super) struct PerSignal([AtomicU64; 3]);
 
@@ -69,38 +69,38 @@ impl PerSignal {
     }
 }
 
-/// The counts of one destination at one time. What is counted for each signal: spans, log records, data points of metrics.
+/// A snapshot of a destination's counts. Arrays have spans, log records and data points of metrics.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     /// The destination.
     pub name: String,
-    /// The project whose spans it gets.
+    /// The project it is fed from.
     pub project: Project,
-    /// What it accepted.
+    /// Items it accepted.
     pub sent: [u64; 3],
-    /// What it refused for good.
+    /// Items it refused for good.
     pub failed: [u64; 3],
-    /// Attempts that failed and were repeated.
+    /// Failed attempts that were repeated.
     pub retries: u64,
-    /// Requests that wait for an answer.
+    /// Requests waiting for an answer.
     pub in_flight: u64,
-    /// Spans without an end that were held back.
+    /// Unfinished spans that were held back.
     pub held: u64,
-    /// What it does not take.
+    /// Items of signals it does not support.
     pub not_taken: [u64; 3],
-    /// Log records that were neither sent nor written onto a span.
+    /// Log records neither sent nor written onto a span.
     pub left_out: u64,
-    /// What is not chosen for it.
+    /// Items not selected for it.
     pub not_chosen: [u64; 3],
-    /// Spans that were sent as received, because translating them would take too much memory, or ended the process before.
+    /// Spans sent as received, because translating them would take too much memory, or ended the process before.
     pub as_received: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
-    /// Bytes of the log that could not be read and were not sent.
+    /// Bytes of the log that could not be read and so were not sent.
     pub damaged_bytes: u64,
-    /// Bytes of the log that are not sent yet.
+    /// Bytes of the log not sent yet.
     pub backlog_bytes: u64,
-    /// Whether it accepted the last request.
+    /// Whether the last request was accepted.
     pub health: Health,
 }
 
@@ -109,7 +109,7 @@ impl Counts {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets how the destination does; true if that is news.
+    /// Sets the health; returns whether it changed.
     pub(super) fn set_health(&self, health: Health) -> bool {
         let mut state = self.state();
         let news = std::mem::discriminant(&state.health) != std::mem::discriminant(&health);
@@ -117,7 +117,7 @@ impl Counts {
         news
     }
 
-    /// Adds what was not sent of a batch that is done. Not before: a batch that an order interrupts is prepared again.
+    /// Adds the unsent items of a finished batch. Not earlier: a batch interrupted by an order is prepared again.
     pub(super) fn add_unsent(&self, batch: &Self) {
         self.not_chosen.add_all(&batch.not_chosen);
         self.failed.add_all(&batch.failed);
@@ -131,7 +131,7 @@ impl Counts {
         }
     }
 
-    /// How the destination does.
+    /// Current health.
     #[must_use]
     pub fn health(&self) -> Health {
         self.state().health.clone()
@@ -141,13 +141,13 @@ impl Counts {
         self.state().position = position;
     }
 
-    /// Up to where everything was sent.
+    /// Everything before this position was sent.
     #[must_use]
     pub fn position(&self) -> Position {
         self.state().position
     }
 
-    /// The counts now.
+    /// Takes a snapshot of the counts.
     #[must_use]
     pub fn sample(&self, destination: &Destination) -> Sample {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Spans and log records that a destination refused for good: one JSON line each, with the reason. Their content stays in the log
-//! and is named by its place there, so they can be sent again until retention removes it.
+//! Spans and log records that a destination refused for good: one JSON line each, with the reason. They refer to their
+//! content in the log by position, so they can be sent again until retention removes it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -21,10 +21,10 @@ pub struct DeadLetter {
     pub time: u64,
     /// `traces`, `logs` or `metrics`.
     pub signal: String,
-    /// The segment that has it; `None`: it came from a file.
+    /// The segment of its chunk; `None`: it came from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<u64>,
-    /// The byte at which its chunk begins.
+    /// The offset of its chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// Its trace, in hex.
@@ -33,9 +33,9 @@ pub struct DeadLetter {
     /// Its span, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<String>,
-    /// How many items are meant: more than one where the destination refused a part of a request without naming which.
+    /// Number of items: more than one if the destination refused part of a request without saying which.
     pub items: u64,
-    /// What the destination said.
+    /// The destination's message.
     pub reason: String,
 }
 
@@ -43,18 +43,18 @@ pub struct DeadLetter {
 pub(super) type LetterKey = (Option<u64>, Option<u64>, Option<String>, u64);
 
 impl DeadLetter {
-    /// What distinguishes it from others, apart from the time and the reason.
+    /// Identifies it regardless of time and reason.
     pub(super) fn key(&self) -> LetterKey {
         (self.segment, self.offset, self.span_id.clone(), self.items)
     }
 
-    /// What it is of.
+    /// Its signal.
     pub(super) fn signal(&self) -> Option<Signal> {
         let all = [Signal::Traces, Signal::Logs, Signal::Metrics];
         all.into_iter().find(|signal| signal.name() == self.signal)
     }
 
-    /// The place of its chunk.
+    /// Position of its chunk.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
         let (segment, offset) = (self.segment?, self.offset?);
@@ -62,21 +62,21 @@ impl DeadLetter {
     }
 }
 
-/// The file of a destination.
+/// Path of a destination's file.
 #[must_use]
 pub fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.dead.jsonl"))
 }
 
-/// The letters that are being sent again.
+/// Path of the file of letters that are being resent.
 fn retried(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.retried.jsonl"))
 }
 
-/// Characters of a reason that are read: earlier versions kept them uncut.
-const REASON: usize = 1_000;
+/// Maximum characters of a reason that are read: earlier versions stored them in full.
+const MAX_REASON_CHARS: usize = 1_000;
 
-/// The letters of a file, one after the other.
+/// An iterator over the letters in a file.
 struct Letters {
     lines: BufReader<File>,
     path: PathBuf,
@@ -99,7 +99,7 @@ impl Letters {
 impl Iterator for Letters {
     type Item = Result<DeadLetter, ForwardError>;
 
-    /// A line that a crash left unfinished is left out.
+    /// Skips a line that a crash left unfinished.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let mut line = Vec::new();
@@ -111,7 +111,7 @@ impl Iterator for Letters {
             let Ok(mut letter) = serde_json::from_slice::<DeadLetter>(&line) else {
                 continue;
             };
-            if let Some((end, _)) = letter.reason.char_indices().nth(REASON) {
+            if let Some((end, _)) = letter.reason.char_indices().nth(MAX_REASON_CHARS) {
                 letter.reason.truncate(end);
                 letter.reason.push('…');
             }
@@ -120,7 +120,7 @@ impl Iterator for Letters {
     }
 }
 
-/// All of a destination, one after the other.
+/// Iterates over all dead letters of a destination.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn each(folder: &Path, name: &str) -> Result<impl Iterator<Item = Result<Dea
     Ok(files.into_iter().flatten().flatten())
 }
 
-/// All of a destination.
+/// Reads all dead letters of a destination.
 ///
 /// # Errors
 ///
@@ -139,7 +139,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Vec<DeadLetter>, ForwardError> 
     each(folder, name)?.collect()
 }
 
-/// Letters that are sent again. Until [`Retry::end`] a crash leaves all of them.
+/// Letters being resent. A crash before [`Retry::end`] loses none of them.
 pub(super) struct Retry {
     letters: Option<Letters>,
     folder: PathBuf,
@@ -173,7 +173,7 @@ impl Retry {
         let mut rest: Vec<DeadLetter> = rest.into_iter().collect();
         while let Some(letter) = self.next()? {
             rest.push(letter);
-            if rest.len() == TOGETHER {
+            if rest.len() == BATCH_LETTERS {
                 append(&self.folder, &self.name, &std::mem::take(&mut rest))?;
             }
         }
@@ -184,10 +184,10 @@ impl Retry {
     }
 }
 
-/// Letters that are written together.
-const TOGETHER: usize = 500;
+/// Letters written in one batch.
+const BATCH_LETTERS: usize = 500;
 
-/// Puts back the letters that were being sent again when the process ended.
+/// Restores the letters that were being resent when the process ended.
 pub(super) fn recover(folder: &Path, name: &str) -> Result<(), ForwardError> {
     let left = retried(folder, name);
     let Some(letters) = Letters::open(left.clone())? else {
@@ -208,14 +208,14 @@ fn remove(path: &Path) -> Result<(), ForwardError> {
     }
 }
 
-/// Who changes the files: letters that are added must not get lost while others are removed.
+/// Serializes changes to the files: letters added while others are removed must not get lost.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Removes the letters of these traces, of all destinations that ever were here.
+/// Removes the letters of these traces, for all destinations that ever existed here.
 ///
 /// # Errors
 ///
-/// The disk.
+/// The disk failed.
 pub fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), ForwardError> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let unwanted: HashSet<String> = traces.iter().map(ToString::to_string).collect();
@@ -257,17 +257,17 @@ pub fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), ForwardError> {
     Ok(())
 }
 
-/// Adds some; when this returns, they are on the disk.
+/// Appends letters; they are on disk when this returns.
 ///
 /// # Errors
 ///
-/// The disk.
+/// The disk failed.
 pub fn append(folder: &Path, name: &str, letters: &[DeadLetter]) -> Result<(), ForwardError> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = path(folder, name);
     let file = OpenOptions::new().create(true).append(true).open(&path);
     let mut file = file.map_err(ForwardError::io("open", &path))?;
-    // A line break first: a crash may have left half a line.
+    // Start with a line break: a crash may have left half a line.
     let mut text = String::from("\n");
     for letter in letters {
         text.push_str(&serde_json::to_string(letter).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Delivers payloads: waits, splits, and gives up single items only.
+//! Delivers payloads: retries, splits, and gives up only single items.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,87 +19,86 @@ use super::settings::Logs;
 use crate::span::Signal;
 use crate::store::now;
 
-/// The first pause; each further one is twice as long, up to the destination's longest.
+/// The first pause; each further one is twice as long, up to the destination's maximum.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// After this many attempts without an answer, or with a server error, a probe finds out whether the request itself is the cause.
-const SUSPICIOUS: u32 = 5;
+/// After this many attempts without an answer, or with a server error, a probe tests whether the request itself is the cause.
+const PROBE_AFTER: u32 = 5;
 /// How often to look for orders while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// How often the failure of a destination is written for `spanbridge forward status`: another one, and the same one.
+/// How often a failure is recorded for `spanbridge forward status`: a different one, and the same one.
 const NOTE_OTHER: Duration = Duration::from_secs(2);
 const NOTE_SAME: Duration = Duration::from_secs(10);
-/// Rejections are logged this often.
+/// Minimum time between two log lines about rejections.
 pub(super) const LOG_REJECTIONS: Duration = Duration::from_secs(10);
-/// How long a request that is under way when the bridge ends may take to be answered.
-const LAST_ANSWER: Duration = Duration::from_secs(1);
-/// The longest pause that a destination may ask for.
-const LONGEST_HINT: Duration = Duration::from_secs(600);
+/// How long a request in flight may take to be answered once the bridge stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum pause that a destination may ask for.
+const MAX_HINT: Duration = Duration::from_secs(600);
 
-/// Delivers what one destination gets.
+/// Delivers the payloads of one destination.
 #[derive(Debug)]
 pub(super) struct Delivery {
     destination: Arc<Destination>,
     exporter: Exporter,
     counts: Arc<Counts>,
     stop: watch::Receiver<bool>,
-    /// Whether it accepted anything since the start: then a request that it refuses is at fault itself.
+    /// Whether it accepted anything since the start: if so, a refused request is itself at fault.
     accepted: bool,
     mode: DeliveryMode,
-    /// The kinds of items that it refused, each reported once.
+    /// Signals it does not support, each reported once.
     reported_unsupported: Vec<Signal>,
     /// Whether unreadable answers were reported.
     reported_unreadable: bool,
-    /// The failure that the progress file has, and when it was written there.
+    /// The failure recorded in the progress file, and when.
     noted: Option<(Instant, String)>,
-    /// Attempts to send the payload that is put off.
+    /// Attempts so far to send the deferred payload.
     tries: u32,
     rejections: Rejections,
 }
 
-/// Rejections that are logged together.
+/// Rejections to be logged in one line.
 #[derive(Debug, Default)]
 struct Rejections {
-    /// Items that were rejected since the last line, and why the last one was.
+    /// Items rejected since the last line, and the reason for the last one.
     waiting: Option<(u64, String)>,
     logged: Option<Instant>,
 }
 
-/// What a delivery is for.
+/// The purpose of a delivery.
 #[derive(Debug)]
 pub(super) enum DeliveryMode {
-    /// What is stored is sent on, however long that takes: the log keeps it meanwhile, and somebody may mend what is wrong
-    /// with the destination.
+    /// Stored data is forwarded, however long it takes: the log keeps it meanwhile, and an operator may fix the destination.
     Forward {
-        /// Where orders for the destination are left, and how far it is.
+        /// The folder of the destination's progress and orders.
         folder: PathBuf,
     },
-    /// Somebody waits for files to be sent.
+    /// A user waits for files to be sent.
     SendFiles,
 }
 
 /// Why a payload was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Interrupted {
-    /// The bridge ends: it is delivered at the next start.
+    /// The bridge stops: the payload is delivered after the next start.
     Stopped,
-    /// An order waits that may make it needless.
+    /// An order is waiting that may make it needless.
     Ordered,
-    /// The payload is to be made again after this time: it is too large to be kept meanwhile.
+    /// The payload must be prepared again after this time: it is too large to be kept meanwhile.
     PutOff(Duration),
-    /// Nothing can be sent until somebody mends what is wrong, and somebody waits who can.
+    /// Nothing can be sent until the configuration is fixed, and a user is waiting who can fix it.
     Refused(String),
 }
 
-/// What is done after a failure.
-enum Next {
+/// What to do after a failure.
+enum Reaction {
     Wait,
     Divide,
-    /// The destination does not take such items.
+    /// Drop the items: the destination does not support them.
     Leave,
 }
 
 impl Delivery {
-    /// A delivery to a destination.
+    /// Creates a delivery to a destination.
     pub(super) fn new(
         destination: Arc<Destination>,
         exporter: Exporter,
@@ -122,12 +121,12 @@ impl Delivery {
         }
     }
 
-    /// Delivers a payload, however long that takes. Items that are given up are added to `dead`, also if it is interrupted later.
-    /// One that `is_large` is put off instead of being kept until the destination accepts it.
+    /// Delivers a payload, however long that takes. Items that are given up are added to `dead`, even if delivery is
+    /// interrupted later. A payload that `is_large` is deferred instead of kept until the destination accepts it.
     ///
     /// # Errors
     ///
-    /// It is interrupted.
+    /// Delivery was interrupted.
     pub(super) async fn deliver(&mut self, payload: Payload, is_large: bool, dead: &mut Vec<DeadLetter>) -> Result<(), Interrupted> {
         let mut waiting = vec![payload];
         while let Some(payload) = waiting.pop() {
@@ -135,7 +134,7 @@ impl Delivery {
                 continue;
             };
             match payload.halves() {
-                // The first half first.
+                // Popped from the end, so the first half is sent first.
                 Some([first, second]) => waiting.extend([second, first]),
                 None => {
                     let items = payload.items();
@@ -148,7 +147,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Sends one payload until it is accepted, left, or must be divided; then the failure comes back.
+    /// Sends one payload until it is accepted, dropped, or must be divided; in that case returns the failure.
     async fn attempt(&mut self, payload: &Payload, is_large: bool, dead: &mut Vec<DeadLetter>) -> Result<Option<Failure>, Interrupted> {
         let message = payload.message();
         let items = payload.items();
@@ -189,7 +188,7 @@ impl Delivery {
                 Err(failure) => {
                     tries += 1;
                     match self.next(&failure, payload, tries).await? {
-                        Next::Wait => {
+                        Reaction::Wait => {
                             let pause = self.failed(&failure, tries);
                             if is_large {
                                 self.tries = tries;
@@ -197,8 +196,8 @@ impl Delivery {
                             }
                             self.pause(pause).await?;
                         }
-                        Next::Divide => return Ok(Some(failure)),
-                        Next::Leave => {
+                        Reaction::Divide => return Ok(Some(failure)),
+                        Reaction::Leave => {
                             self.counts.not_taken.add(payload.signal, items);
                             if !self.reported_unsupported.contains(&payload.signal) {
                                 self.reported_unsupported.push(payload.signal);
@@ -218,8 +217,8 @@ impl Delivery {
         }
     }
 
-    /// Sends a request once. When the bridge ends, a request that is under way gets a moment for its answer: without it, the
-    /// destination would get the same items again at the next start.
+    /// Sends a request once. When the bridge stops, a request in flight gets a moment for its answer: otherwise the
+    /// destination would get the same items again after the next start.
     async fn answer(&mut self, signal: Signal, message: Bytes) -> Result<Result<Accepted, Failure>, Interrupted> {
         if *self.stop.borrow() {
             return Err(Interrupted::Stopped);
@@ -230,20 +229,20 @@ impl Delivery {
         let answer = tokio::select! {
             biased;
             answer = &mut export => Ok(answer),
-            () = stopped => tokio::time::timeout(LAST_ANSWER, export).await.map_err(|_| Interrupted::Stopped),
+            () = stopped => tokio::time::timeout(STOP_TIMEOUT, export).await.map_err(|_| Interrupted::Stopped),
         };
         self.counts.in_flight.fetch_sub(1, Ordering::Relaxed);
         answer
     }
 
-    /// Logs rejections, many in one line.
+    /// Logs rejections, combining many into one line.
     pub(super) fn rejected(&mut self, items: u64, reason: &str) {
         let (waiting, _) = self.rejections.waiting.take().unwrap_or_default();
         self.rejections.waiting = Some((waiting + items, reason.to_owned()));
         self.log_rejections(LOG_REJECTIONS);
     }
 
-    /// Logs rejections that are not logged yet, if the last line is so old.
+    /// Logs the pending rejections, if the last line is at least this old.
     pub(super) fn log_rejections(&mut self, age: Duration) {
         if self.rejections.logged.is_some_and(|logged| logged.elapsed() < age) {
             return;
@@ -267,37 +266,37 @@ impl Delivery {
         }
     }
 
-    async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
+    async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Reaction, Interrupted> {
         let single = payload.is_single();
         Ok(match failure.class {
-            Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
-            // By the specification these must not be sent again. Forwarding does, on purpose: nothing is lost while it waits, and
-            // a token or a URL can be corrected. For files the error is reported at once.
+            Class::Unsupported if payload.signal != Signal::Traces => Reaction::Leave,
+            // By the specification these must not be retried. Forwarding does so on purpose: nothing is lost while it waits,
+            // and a token or URL can be corrected. For files the error is reported at once.
             Class::Refused | Class::WrongScheme | Class::Unsupported => match self.mode {
                 DeliveryMode::SendFiles => return Err(Interrupted::Refused(failure.reason.clone())),
-                DeliveryMode::Forward { .. } => Next::Wait,
+                DeliveryMode::Forward { .. } => Reaction::Wait,
             },
-            Class::Overloaded => Next::Wait,
-            Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
-            Class::Exhausted | Class::Request if !single || self.accepted => Next::Divide,
+            Class::Overloaded => Reaction::Wait,
+            Class::Exhausted if tries <= self.destination.exhausted_retries => Reaction::Wait,
+            Class::Exhausted | Class::Request if !single || self.accepted => Reaction::Divide,
             Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others(payload.signal).await? {
-                true => Next::Divide,
-                false => Next::Wait,
+                true => Reaction::Divide,
+                false => Reaction::Wait,
             },
-            // It may be mended, or accept something else meanwhile.
-            Class::Exhausted | Class::Request => match tries.is_multiple_of(SUSPICIOUS) && self.takes_others(payload.signal).await? {
-                true => Next::Divide,
-                false => Next::Wait,
+            // It may get fixed, or may accept other requests meanwhile.
+            Class::Exhausted | Class::Request => match tries.is_multiple_of(PROBE_AFTER) && self.takes_others(payload.signal).await? {
+                true => Reaction::Divide,
+                false => Reaction::Wait,
             },
-            Class::Transport | Class::Server if tries.is_multiple_of(SUSPICIOUS) => match self.takes_others(payload.signal).await? {
-                true => Next::Divide,
-                false => Next::Wait,
+            Class::Transport | Class::Server if tries.is_multiple_of(PROBE_AFTER) => match self.takes_others(payload.signal).await? {
+                true => Reaction::Divide,
+                false => Reaction::Wait,
             },
-            Class::Transport | Class::Server => Next::Wait,
+            Class::Transport | Class::Server => Reaction::Wait,
         })
     }
 
-    /// Whether the destination accepts a request without items: then it is not the destination that is at fault.
+    /// Whether the destination accepts a request without items: if so, it is not itself at fault.
     async fn takes_others(&mut self, signal: Signal) -> Result<bool, Interrupted> {
         tokio::select! {
             biased;
@@ -306,7 +305,7 @@ impl Delivery {
         }
     }
 
-    /// Asks whether the destination accepts requests, with an empty one.
+    /// Tests with an empty request whether the destination accepts requests.
     pub(super) async fn probe(&mut self) -> Result<(), Interrupted> {
         let signal = match (self.destination.traces, self.destination.logs) {
             (true, _) => Signal::Traces,
@@ -334,7 +333,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Writes why the destination fails into its progress file: it may fail for days, and nothing else is written meanwhile.
+    /// Records the reason for a failure in the progress file: the failure may last for days, during which nothing else is written.
     fn note(&mut self, reason: &str) {
         let DeliveryMode::Forward { folder } = &self.mode else { return };
         let is_noted = self.noted.as_ref().is_some_and(|(at, noted)| {
@@ -350,7 +349,7 @@ impl Delivery {
         }
     }
 
-    /// How long to wait after a failure.
+    /// Counts a failure; returns how long to wait.
     fn failed(&mut self, failure: &Failure, tries: u32) -> Duration {
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let pause = pause(tries, self.destination.max_backoff, failure.retry_after);
@@ -366,7 +365,7 @@ impl Delivery {
         pause
     }
 
-    /// Waits, as long as no order comes.
+    /// Waits, unless an order arrives.
     pub(super) async fn pause(&mut self, pause: Duration) -> Result<(), Interrupted> {
         let until = Instant::now() + pause;
         loop {
@@ -388,13 +387,13 @@ impl Delivery {
     }
 }
 
-/// Exponential with jitter, at least what the destination asks for: `Retry-After: 0` or a past date are no reason to hurry.
+/// Exponential with jitter, and at least what the destination asks for: `Retry-After: 0` or a past date is no reason to hurry.
 fn pause(tries: u32, longest: Duration, hint: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(longest);
     let random = getrandom::u32().unwrap_or_default();
     let jitter = 0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0;
     let own = doubled.mul_f64(jitter);
-    match hint.map(|hint| hint.min(LONGEST_HINT)) {
+    match hint.map(|hint| hint.min(MAX_HINT)) {
         Some(hint) => own.max(hint + own.min(FIRST_PAUSE).mul_f64(jitter)),
         None => own,
     }
@@ -414,7 +413,7 @@ mod tests {
         assert!(pause(10, longest, None) >= longest / 2);
         let hint = Duration::from_secs(7);
         assert!(pause(1, longest, Some(hint)) >= hint);
-        assert!(pause(1, longest, Some(Duration::from_secs(1 << 40))) <= LONGEST_HINT + FIRST_PAUSE);
+        assert!(pause(1, longest, Some(Duration::from_secs(1 << 40))) <= MAX_HINT + FIRST_PAUSE);
         for hint in [Duration::ZERO, Duration::from_secs(1)] {
             assert!(
                 pause(10, longest, Some(hint)) >= longest / 2,

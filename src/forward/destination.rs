@@ -21,12 +21,12 @@ use crate::span::Signal;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DestinationText {
-    /// Where it is. `/v1/traces` is added to a base URL; a URL that ends so is used as it is.
+    /// Its address. `/v1/traces` is added to a base URL; a URL that already ends this way is used as it is.
     pub url: String,
-    /// What it is called in files, metrics and commands [default: the preset's name, else host and port].
+    /// Its name in files, metrics and commands [default: the preset's name, else host and port].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is known to be: phoenix, jaeger, langfuse, langsmith, datadog, mlflow or otlp [default: the preset that has its name, else otlp].
+    /// The backend: phoenix, jaeger, langfuse, langsmith, datadog, mlflow or otlp [default: the preset of the same name, else otlp].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// The transport.
@@ -35,53 +35,53 @@ pub struct DestinationText {
     /// How requests are compressed [default: gzip; none to a destination on this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<Compression>,
-    /// The attribute keys that it reads.
+    /// The attribute keys it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
-    /// What is sent: traces, logs, metrics [default: traces and logs]. Metrics are stored only if a destination wants them.
+    /// What is sent: traces, logs, metrics [default: traces and logs]. Metrics are stored only if some destination wants them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<Vec<Signal>>,
-    /// What becomes of log records.
+    /// How log records are handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<Logs>,
-    /// What becomes of spans without an end.
+    /// How spans without an end are handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
-    /// Headers of every request; a value may hold `${env:NAME}` and `${file:PATH}`.
+    /// Headers of every request; a value may contain `${env:NAME}` and `${file:PATH}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsText>,
-    /// Seconds that one request may take [default: 10].
+    /// Timeout of a request in seconds [default: 10].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
-    /// Bytes of one message before compression [default: 4000000].
+    /// Maximum bytes of one message before compression [default: 4000000].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_message_bytes: Option<usize>,
-    /// The longest pause between two attempts, in seconds [default: 30].
+    /// Maximum pause between two attempts, in seconds [default: 30].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_backoff_seconds: Option<f64>,
-    /// The project whose spans are sent [default: default/default].
+    /// The project it is fed from [default: default/default].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// What is sent [default: everything].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choose: Option<ChooseText>,
-    /// How many of the traces are sent [default: all].
+    /// What share of the traces is sent [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleText>,
-    /// What is taken out before it is sent, beside what is taken out before it is stored.
+    /// Redaction before sending, in addition to redaction before storing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redact: Vec<RuleText>,
-    /// Where it begins when it is new.
+    /// Where a new destination begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
-    /// Where labels and scores of people go, beside their spans [default: nowhere].
+    /// Where people's labels and scores are sent in addition to their spans [default: nowhere].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<ScoresText>,
-    /// Seconds that chunks wait before they are read, so that log records of a span have come [default: 5 where log records go into
-    /// spans, else 0].
+    /// Minimum age of chunks in seconds before they are read, so that the log records of a span have arrived [default: 5 if
+    /// log records go into spans, else 0].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle_seconds: Option<f64>,
 }
@@ -89,53 +89,53 @@ pub struct DestinationText {
 /// A destination.
 #[derive(Debug, Clone)]
 pub struct Destination {
-    /// Its name, which is a file name too.
+    /// Its name, which is also a file name.
     pub name: String,
-    /// The preset that its settings come from.
+    /// The preset its settings come from.
     pub preset: &'static str,
-    /// Base URL or URL of the traces.
+    /// Base URL, or the URL for traces.
     pub uri: Uri,
     /// The transport.
     pub protocol: Protocol,
     /// How requests are compressed.
     pub compression: Compression,
-    /// The attribute keys that it reads.
+    /// The attribute keys it reads.
     pub dialect: Dialect,
     /// Whether spans are sent.
     pub traces: bool,
-    /// What becomes of log records.
+    /// How log records are handled.
     pub logs: Logs,
     /// Whether metrics are sent.
     pub metrics: bool,
-    /// What becomes of spans without an end.
+    /// How spans without an end are handled.
     pub unfinished: Unfinished,
     /// Headers of every request.
     pub(super) headers: Vec<HeaderText>,
     /// Certificates.
     pub tls: TlsText,
-    /// How long one request may take.
+    /// Timeout of a request.
     pub timeout: Duration,
-    /// Bytes of one message before compression.
+    /// Maximum bytes of one message before compression.
     pub max_message_bytes: usize,
-    /// The longest pause between two attempts.
+    /// Maximum pause between two attempts.
     pub max_backoff: Duration,
-    /// How often RESOURCE_EXHAUSTED without a hint is waited out before the batch is split.
+    /// How often RESOURCE_EXHAUSTED without a hint is retried before the batch is split.
     pub exhausted_retries: u32,
-    /// The project whose spans are sent.
+    /// The project it is fed from.
     pub project: Project,
     /// What is sent.
     pub(crate) choice: Choice,
-    /// What is taken out before it is sent.
+    /// Redaction before sending.
     pub redaction: Option<Arc<Rules>>,
-    /// Where it begins when it is new.
+    /// Where a new destination begins.
     pub start: Start,
-    /// Where labels and scores of people go.
+    /// Where people's labels and scores are sent.
     pub(super) scores: Option<Scores>,
-    /// How old a chunk is before it is read.
+    /// Minimum age of a chunk before it is read.
     pub settle: Duration,
 }
 
-/// Where labels and scores of people go.
+/// Where people's labels and scores are sent.
 #[derive(Debug, Clone)]
 pub(super) struct Scores {
     pub(super) api: ScoreApi,
@@ -143,11 +143,11 @@ pub(super) struct Scores {
     pub(super) uri: Uri,
 }
 
-/// Whose paths a URL may end with.
+/// Signals whose paths a URL may end with.
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Logs, Signal::Metrics];
 
 impl DestinationText {
-    /// The value of `--forward`: `URL`, or `NAME=URL`.
+    /// Parses the value of `--forward`: `URL`, or `NAME=URL`.
     #[must_use]
     pub fn of_flag(text: &str) -> Self {
         let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
@@ -159,7 +159,7 @@ impl DestinationText {
         }
     }
 
-    /// What it is called.
+    /// Its name, configured or derived.
     #[must_use]
     pub fn name(&self) -> String {
         let by_host = || {
@@ -177,8 +177,8 @@ impl DestinationText {
         self.name.clone().or_else(|| self.preset.clone()).unwrap_or_else(by_host)
     }
 
-    /// The preset that is named; else the one that has the destination's name. A name that looks like a slip of one is an error: the
-    /// destination would get spans without the attributes that it reads, and nobody would notice.
+    /// The configured preset; else the one with the destination's name. A likely misspelling of a preset is an error:
+    /// otherwise the destination would silently get spans without the attributes it reads.
     fn preset(&self) -> Result<&'static Preset, ConfigError> {
         if let Some(name) = &self.preset {
             let known = || preset::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
@@ -198,11 +198,11 @@ impl DestinationText {
         }
     }
 
-    /// The destination that it describes. `hash_key` is for redaction rules with the action hash.
+    /// Builds the described destination. `hash_key` is for redaction rules with the action hash.
     ///
     /// # Errors
     ///
-    /// A value is none of those that are allowed.
+    /// A value is not allowed.
     pub fn resolve(&self, hash_key: Option<&str>) -> Result<Destination, ConfigError> {
         let preset = self.preset()?;
         let name = self.name();
@@ -251,7 +251,7 @@ impl DestinationText {
             preset: preset.name,
             protocol: self.protocol.or(preset.protocol).unwrap_or(guessed),
             uri,
-            // Compression costs more than it saves on a way without a wire.
+            // On loopback, compression costs more than it saves.
             compression: self.compression.unwrap_or(match is_loopback {
                 true => Compression::None,
                 false => preset.compression,
@@ -281,10 +281,10 @@ impl DestinationText {
         })
     }
 
-    /// What becomes of log records, where spans are sent or not, and log records are among the signals or not.
+    /// How log records are handled, depending on whether spans and log records are sent.
     fn logs(&self, dialect: Dialect, preset: &Preset, traces: bool, logs: bool) -> Result<Logs, ConfigError> {
         let usual = match dialect {
-            // Nothing is written onto spans whose bytes stay as they came.
+            // Nothing is written onto spans that are sent byte for byte.
             Dialect::AsReceived => Logs::Send,
             _ => preset.logs,
         };
@@ -343,11 +343,11 @@ fn seconds(key: &'static str, value: f64, least: f64) -> Result<Duration, Config
         })
 }
 
-/// All destinations of a configuration.
+/// Resolves all destinations of a configuration.
 ///
 /// # Errors
 ///
-/// One of them is wrong, or two of one project share a name; the name is given too.
+/// One of them is invalid, or two in one project share a name; the error includes the name.
 pub fn resolve_all(texts: &[DestinationText], hash_key: Option<&str>) -> Result<Vec<Destination>, (String, ConfigError)> {
     let mut out: Vec<Destination> = Vec::new();
     for text in texts {
@@ -365,14 +365,14 @@ pub fn resolve_all(texts: &[DestinationText], hash_key: Option<&str>) -> Result<
 }
 
 impl Destination {
-    /// Where requests of a signal go over HTTP.
+    /// The HTTP path for requests of a signal.
     pub(super) fn path(&self, signal: Signal) -> String {
         let base = self.uri.path().trim_end_matches('/');
         let base = SIGNALS.iter().find_map(|known| base.strip_suffix(known.path())).unwrap_or(base);
         format!("{base}{}", signal.path())
     }
 
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.uri.scheme_str() == Some("https")

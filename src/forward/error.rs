@@ -7,39 +7,39 @@ use std::sync::Arc;
 use crate::access::Project;
 use crate::redact::RuleError;
 
-/// A destination that is configured wrongly.
+/// An invalid configuration of a destination.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// No URL of a host.
+    /// Not a URL with a host.
     #[error("{url:?} is not a URL for a destination; write http://HOST:PORT or https://HOST:PORT")]
     Url {
-        /// What was given.
+        /// The configured value.
         url: String,
     },
-    /// A URL with a user or password, which would be shown wherever the URL is.
+    /// A URL with a user or password, which would appear wherever the URL is shown.
     #[error(
         "the URL of a destination must not contain a user or password; write headers = {{ authorization = \"Basic ${{env:NAME}}\" }} in its [[forward]] table"
     )]
     Credentials,
-    /// Log records onto spans that stay as they came.
+    /// Log records are to go onto spans that are sent byte for byte.
     #[error("logs = \"into-spans\" needs a dialect to write: openinference, genai or both")]
     IntoSpans,
-    /// Log records onto spans that are not sent.
+    /// Log records are to go onto spans that are not sent.
     #[error("logs = \"into-spans\" needs \"traces\" among the signals")]
     NoSpans,
-    /// Log records that are sent and are none of the signals.
+    /// Log records are to be sent but are not among the signals.
     #[error("logs = \"send\" needs \"logs\" among the signals")]
     NoLogs,
     /// Nothing is sent.
     #[error("it has no signals; add traces, logs or metrics to its signals")]
     NoSignal,
-    /// A name that cannot be a file name.
+    /// A name that is not allowed as a file name.
     #[error(
         "{name:?} is not a name for a destination: use 1 to 64 lowercase letters, digits, `-`, `_` and `.`, starting with a letter or digit"
     )]
     Name {
-        /// What was given.
+        /// The configured value.
         name: String,
     },
     /// Two destinations share a name.
@@ -51,9 +51,9 @@ pub enum ConfigError {
     /// No such preset.
     #[error("there is no preset {preset:?}; the presets are {known}")]
     Preset {
-        /// What was given.
+        /// The configured value.
         preset: String,
-        /// Those that there are.
+        /// The existing presets.
         known: String,
     },
     /// A name that is nearly that of a preset.
@@ -61,9 +61,9 @@ pub enum ConfigError {
         "there is no preset {name:?}; did you mean {meant:?}? For a destination of that name, write a [[forward]] table with a `preset` (\"otlp\" adds no attributes)"
     )]
     NearPreset {
-        /// What was given.
+        /// The configured value.
         name: String,
-        /// The preset that is meant.
+        /// The preset that was probably meant.
         meant: &'static str,
     },
     /// A header that HTTP does not allow.
@@ -72,7 +72,7 @@ pub enum ConfigError {
         /// Its name.
         header: String,
     },
-    /// A variable or file that a header's value names is not there.
+    /// A variable or file referenced in a header's value does not exist.
     #[error("the header {header:?} takes its value from {from}, which cannot be read")]
     HeaderValue {
         /// Its name.
@@ -80,43 +80,43 @@ pub enum ConfigError {
         /// `env:NAME` or `file:PATH`.
         from: String,
     },
-    /// No kind of operation.
+    /// An unknown kind of operation.
     #[error("there is no kind of operation {kind:?}; the kinds are {known}")]
     Kind {
-        /// What was given.
+        /// The configured value.
         kind: String,
-        /// Those that there are.
+        /// The existing kinds.
         known: String,
     },
-    /// A pattern that cannot be used.
+    /// An unusable pattern.
     #[error("the pattern {pattern:?} in {key} is too large")]
     Pattern {
         /// The setting.
         key: &'static str,
-        /// What was given.
+        /// The configured value.
         pattern: String,
     },
-    /// A redaction rule that cannot be used.
+    /// An unusable redaction rule.
     #[error(transparent)]
     Redaction(#[from] RuleError),
-    /// A number that makes no sense.
+    /// A number that is not allowed.
     #[error("`{key}` must be {expected}")]
     Number {
         /// The setting.
         key: &'static str,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// The project's name.
+    /// An invalid project name.
     #[error("{reason}")]
     Project {
-        /// What is wrong with it.
+        /// What is wrong with the name.
         reason: String,
     },
-    /// A certificate or key.
+    /// An unusable certificate or key.
     #[error("{what} in {path}: {reason}", path = path.display())]
     Tls {
-        /// What was looked for.
+        /// What was expected.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -125,19 +125,19 @@ pub enum ConfigError {
     },
 }
 
-/// Why forwarding does not start.
+/// Why forwarding cannot start or continue.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForwardError {
-    /// A destination's configuration.
+    /// A destination's configuration is invalid.
     #[error("destination {destination}: {source}")]
     Config {
-        /// Which.
+        /// The destination.
         destination: String,
         /// What is wrong.
         source: ConfigError,
     },
-    /// A destination names a project that has no store.
+    /// The destination.
     #[error("destination {destination}: there is no project {project}; a project exists once a token names it")]
     NoProject {
         /// Which.
@@ -145,17 +145,17 @@ pub enum ForwardError {
         /// The project.
         project: Project,
     },
-    /// A file beside the store.
+    /// A file next to the store cannot be used.
     #[error("cannot {doing} {path}", path = path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// The system's error.
         source: Arc<io::Error>,
     },
-    /// The file of a destination's position is not what was written.
+    /// The progress file of a destination is damaged.
     #[error("{path} is damaged ({reason}); the next start puts it aside and sends everything again", path = path.display())]
     Progress {
         /// The file.
@@ -163,16 +163,16 @@ pub enum ForwardError {
         /// What is wrong.
         reason: String,
     },
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] crate::store::Error),
-    /// A destination refuses everything until somebody mends what is wrong.
+    /// A destination refuses everything until its configuration is fixed.
     #[error("{reason}")]
     Refused {
-        /// Its message.
+        /// The destination's message.
         reason: String,
     },
-    /// The threads that send.
+    /// The sending threads cannot be started.
     #[error("cannot start the threads of forwarding: {0}")]
     Threads(Arc<io::Error>),
 }

@@ -4,16 +4,16 @@ use http::{HeaderName, HeaderValue};
 
 use super::error::ConfigError;
 
-/// A header, its value not yet looked up.
+/// A header whose value is not resolved yet.
 #[derive(Clone)]
 pub(super) struct HeaderText {
     name: HeaderName,
     value: String,
-    /// Whether its value is one of a preset, which everybody knows.
+    /// Whether its value comes from a preset and so is not a secret.
     of_preset: bool,
 }
 
-/// The value may be a secret.
+/// Leaves out the value, which may be a secret.
 impl std::fmt::Debug for HeaderText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "HeaderText({})", self.name)
@@ -37,7 +37,7 @@ impl HeaderText {
         Ok((self.name.clone(), value))
     }
 
-    /// Its current value, and what of it comes from the environment or a file; nothing if everybody knows it.
+    /// The current value, and its parts from the environment or files; empty for a preset's value.
     pub(super) fn secrets(&self) -> Vec<String> {
         match self.resolved() {
             Ok((text, mut looked_up)) if !self.of_preset => {

@@ -1,4 +1,4 @@
-//! Spans that continue another one's conversation, written in full for destinations that cannot read this.
+//! Writes spans that continue another span's conversation in full, for destinations that cannot resolve continuations.
 
 use bytes::Bytes;
 
@@ -10,13 +10,13 @@ use crate::run::{self, InFull};
 use crate::span::{Signal, Span};
 use crate::store::Store;
 
-/// Messages that a request repeats take this many bytes at most: the other spans are sent as they came.
-const MOST: usize = 16 << 20;
+/// Maximum bytes of repeated messages in a request; further spans are sent as they are.
+const MAX_REPEATED_BYTES: usize = 16 << 20;
 
-/// A larger trace is not read for the spans of a request that go on with others of it.
-const TRACE: u64 = 4 << 20;
+/// Maximum bytes of a trace that is read to resolve continuations.
+const MAX_TRACE_BYTES: u64 = 4 << 20;
 
-/// The request, its spans with all that went into them. A request that cannot be decoded stays as it came.
+/// The request with the complete input of each span. A request that cannot be decoded stays as it is.
 pub(super) fn request_in_full(message: Bytes, store: &dyn Store, registry: &Registry) -> Bytes {
     if !Continuation::may_be_in(&message) {
         return message;
@@ -25,7 +25,7 @@ pub(super) fn request_in_full(message: Bytes, store: &dyn Store, registry: &Regi
     if cost > share(message.len()) {
         return message;
     }
-    let _reserved = MEMORY.reserve(cost.saturating_add(2 * MOST));
+    let _reserved = MEMORY.reserve(cost.saturating_add(2 * MAX_REPEATED_BYTES));
     let Ok(decoded) = decode::traces(&message) else { return message };
     if !decoded.refused.is_empty() {
         return message;
@@ -33,7 +33,7 @@ pub(super) fn request_in_full(message: Bytes, store: &dyn Store, registry: &Regi
     let mut spans = decoded.items;
     let mut others = Vec::new();
     for trace in run::missing_bases(&spans) {
-        let is_small = store.row(trace).ok().flatten().is_some_and(|row| row.bytes <= TRACE);
+        let is_small = store.row(trace).ok().flatten().is_some_and(|row| row.bytes <= MAX_TRACE_BYTES);
         let stored = is_small.then(|| store.read_trace(trace).ok()).flatten().flatten();
         others.extend(stored.into_iter().flat_map(|stored| stored.spans));
     }
@@ -43,9 +43,9 @@ pub(super) fn request_in_full(message: Bytes, store: &dyn Store, registry: &Regi
     }
 }
 
-/// Writes all that went into spans into their own attributes; how many are changed.
+/// Writes the complete input of spans into their own attributes; returns how many changed.
 pub(super) fn spans_in_full(spans: &mut [Span], others: &[Span], registry: &Registry) -> usize {
-    let InFull { written, left } = run::in_full(spans, others, registry, MOST);
+    let InFull { written, left } = run::in_full(spans, others, registry, MAX_REPEATED_BYTES);
     if left > 0 {
         tracing::info!(
             spans = left,

@@ -2,38 +2,38 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What all changes in work may take together. One that takes more waits until it is alone.
+/// Memory for all concurrent changes together. A change that needs more waits until it is alone.
 const CAPACITY: usize = 32 << 20;
 
-/// A span may take this many times its bytes, besides what it has itself,
-const TIMES: usize = 4;
-/// and this many bytes, whatever its size.
-const BESIDE: usize = 32 << 20;
+/// The memory limit of a change is this many times the message's size,
+const LIMIT_FACTOR: usize = 4;
+/// plus this many bytes.
+const LIMIT_BASE: usize = 32 << 20;
 
-/// The memory of the process.
+/// The shared limit of the process.
 pub(super) static MEMORY: Memory = Memory::new(CAPACITY);
 
-/// The most that a change of a message with so many bytes may take.
+/// The memory limit for changing a message of this size.
 pub(super) fn share(bytes: usize) -> usize {
-    bytes.saturating_mul(TIMES).saturating_add(BESIDE)
+    bytes.saturating_mul(LIMIT_FACTOR).saturating_add(LIMIT_BASE)
 }
 
-/// Memory that is given out in the order in which it is asked for.
+/// Grants memory in the order of requests.
 #[derive(Debug)]
 pub(super) struct Memory {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
     freed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct MemoryState {
     used: usize,
     next_ticket: u64,
     served: u64,
 }
 
-/// Memory in use; given back when dropped.
+/// Granted memory, returned on drop.
 #[derive(Debug)]
 pub(super) struct Reserved<'a> {
     memory: &'a Memory,
@@ -44,7 +44,7 @@ impl Memory {
     const fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            state: Mutex::new(State {
+            state: Mutex::new(MemoryState {
                 used: 0,
                 next_ticket: 0,
                 served: 0,
@@ -53,11 +53,11 @@ impl Memory {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so much is free, or nothing else is in use. A holder must not ask for more.
+    /// Waits until this much is free, or nothing else is in use. A holder must not ask for more.
     pub(super) fn reserve(&self, bytes: usize) -> Reserved<'_> {
         let mut state = self.state();
         let ticket = state.next_ticket;

@@ -1,17 +1,17 @@
 //! Forwards stored spans and log records to other OTLP backends.
 //!
-//! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in its own small file next to the log;
-//! it moves once the destination has accepted everything before it. So a destination that is down costs disk, not memory, and a
-//! process that is killed continues where it was: every span is sent at least once.
+//! The store's log is the queue. A [`Destination`] has a position in the order of arrival, in a small file of its own next
+//! to the log; it advances once the destination has accepted everything before it. So a destination that is down costs disk,
+//! not memory, and a killed process continues where it was: every span is sent at least once.
 //!
-//! Each destination is fed by its own task with one bounded batch, so none delays another. The tasks run on threads with a
-//! low priority: what is sent on can wait, an agent that exports spans should not.
+//! Each destination has its own task with one bounded batch, so none delays another. The tasks run on low-priority threads:
+//! forwarding can wait, an agent that exports spans should not.
 //!
-//! - What a destination is, and how it is configured: [`Destination`], [`DestinationText`], [`preset`].
-//! - What becomes of an answer: [`export`] determines what it means, `delivery` waits, splits or gives a span up. A span that is
-//!   given up is a [`DeadLetter`], with the reason; it can be sent again as long as the log has it.
-//! - What another process asks of the task: [`order`].
-//! - Loops are found by the header `via::HEADER`.
+//! - Destinations and their configuration: [`Destination`], [`DestinationText`], [`preset`].
+//! - Answers: [`export`] interprets them; `delivery` waits, splits or gives a span up. A span that is given up becomes a
+//!   [`DeadLetter`] with the reason; it can be sent again as long as the log has it.
+//! - Requests to a task from other processes: [`order`].
+//! - Loops are detected by the header `via::HEADER`.
 
 mod attempt;
 mod batch;
@@ -71,14 +71,14 @@ use crate::store::Store;
 pub struct Forwarder {
     running: Vec<Running>,
     stop: watch::Sender<bool>,
-    /// None if there is no destination.
+    /// `None` if there are no destinations.
     _threads: Option<Threads>,
 }
 
-/// How often to look whether retention removes what a destination waits for.
+/// How often to check whether retention removes unsent data.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Tells when retention removes what a destination has not had: the task that sends may wait for days.
+/// Warns when retention removes data before a destination had it, since its task may be waiting for days.
 async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts>, mut stop: watch::Receiver<bool>) {
     let mut reported = 0;
     loop {
@@ -111,12 +111,12 @@ struct Running {
 }
 
 impl Forwarder {
-    /// Starts a task for each destination, fed from the store of its project; spans are read by the dialects of `registry`. The tasks
-    /// run on separate threads, with a lower priority on Linux.
+    /// Starts a task for each destination, fed from the store of its project; spans are read with the dialects of
+    /// `registry`. The tasks run on separate threads, with low priority on Linux.
     ///
     /// # Errors
     ///
-    /// A project has no store, the files of a destination cannot be used, or no thread can be started.
+    /// A project has no store, the files of a destination cannot be used, or threads cannot be started.
     pub fn start(
         destinations: &[Destination],
         via: &Arc<Via>,
@@ -157,7 +157,7 @@ impl Forwarder {
         })
     }
 
-    /// The counts of each destination now.
+    /// A snapshot of each destination's counts.
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
         let sample = |running: &Running| {
@@ -169,7 +169,7 @@ impl Forwarder {
         self.running.iter().map(sample).collect()
     }
 
-    /// Whether each destination had everything that is durable now.
+    /// Whether each destination has been sent everything that is durable now.
     pub(crate) fn is_done(&self) -> bool {
         let had_all = |running: &Running| {
             running
@@ -180,8 +180,8 @@ impl Forwarder {
         self.running.iter().all(had_all)
     }
 
-    /// The last things that a destination of a project did not take, at most so many, and how many there are in all; `None`: there is
-    /// no such destination.
+    /// At most `most` of the last dead letters of a project's destination, and the number of all; `None`: there is no such
+    /// destination.
     ///
     /// # Errors
     ///
@@ -201,11 +201,11 @@ impl Forwarder {
         Ok(Some((last, count)))
     }
 
-    /// Asks something of a destination of a project, as another process does. Whether there is one.
+    /// Leaves an order for a project's destination, as another process would. Returns whether the destination exists.
     ///
     /// # Errors
     ///
-    /// The disk cannot be written.
+    /// The disk failed.
     pub fn give(&self, project: &Project, name: &str, order: order::Order) -> Result<bool, ForwardError> {
         let of = self.running(project, name);
         of.map(|running| order::give(&running.folder, name, order))
@@ -218,7 +218,7 @@ impl Forwarder {
         self.running.iter().find(is_it)
     }
 
-    /// Ends all tasks: requests in work are given up after this time, and are sent again at the next start.
+    /// Stops all tasks: requests in flight are abandoned after this time, and are sent again after the next start.
     pub async fn stop(&self, grace: Duration) {
         self.stop.send_replace(true);
         let take = |running: &Running| running.task.lock().unwrap_or_else(PoisonError::into_inner).take();

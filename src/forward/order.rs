@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ForwardError;
 use super::progress::replace;
 
-/// What is asked.
+/// An order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -16,7 +16,7 @@ pub enum Order {
     Retry,
     /// Skip everything that is not sent yet.
     Skip,
-    /// Send again what came since this time, in nanoseconds since 1970.
+    /// Send again everything that arrived since this time, in nanoseconds since 1970.
     Rewind(u64),
 }
 
@@ -24,22 +24,22 @@ fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.order.json"))
 }
 
-/// Leaves an order. One that was not taken yet is replaced.
+/// Leaves an order, replacing a pending one.
 ///
 /// # Errors
 ///
-/// The disk.
+/// The disk failed.
 pub fn give(folder: &Path, name: &str, order: Order) -> Result<(), ForwardError> {
     replace(&path(folder, name), &serde_json::to_vec(&order).unwrap_or_default())
 }
 
-/// The order that waits, if one does.
+/// The pending order, if any.
 #[must_use]
 pub fn waiting(folder: &Path, name: &str) -> Option<Order> {
     serde_json::from_slice(&fs::read(path(folder, name)).ok()?).ok()
 }
 
-/// Takes the order that waits, if one does.
+/// Takes the pending order, if any.
 pub(super) fn take(folder: &Path, name: &str) -> Option<Order> {
     let path = path(folder, name);
     let bytes = fs::read(&path).ok()?;

@@ -1,4 +1,4 @@
-//! The content of one request, and how it is split.
+//! The content of a request, and how it is split.
 
 use bytes::Bytes;
 
@@ -8,18 +8,18 @@ use crate::otlp::signal::count_points;
 use crate::span::Signal;
 use crate::store::Position;
 
-/// A piece of a request. It is a valid message itself, because concatenated messages are one message.
+/// A part of a request. It is itself a valid message, because concatenated messages are one message.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// The chunk that it is of; `None`: it came from a file.
+    /// The chunk it belongs to; `None`: it came from a file.
     pub at: Option<Position>,
     /// An export request.
     pub message: Bytes,
-    /// How many spans, log records or data points it has.
+    /// Number of spans, log records or data points.
     pub items: u64,
 }
 
-/// How many spans, log records or data points a message has, as far as it can be read.
+/// Number of spans, log records or data points in a message, as far as it can be read.
 pub(super) fn count(message: &[u8], signal: Signal) -> u64 {
     match signal {
         Signal::Traces | Signal::Logs => items::count(message),
@@ -27,17 +27,17 @@ pub(super) fn count(message: &[u8], signal: Signal) -> u64 {
     }
 }
 
-/// What is sent in one request.
+/// The content of one request.
 #[derive(Debug, Clone)]
 pub struct Payload {
-    /// What it carries.
+    /// Its signal.
     pub signal: Signal,
-    /// Its pieces.
+    /// Its parts.
     pub parts: Vec<Part>,
 }
 
 impl Part {
-    /// A whole message.
+    /// A part with a whole message.
     #[must_use]
     pub fn new(at: Option<Position>, message: impl Into<Bytes>, signal: Signal) -> Self {
         let message = message.into();
@@ -52,7 +52,7 @@ impl Part {
         Self::new(self.at, items::join(items), signal)
     }
 
-    /// Divides it into pieces of at most this many bytes; a single item may have more.
+    /// Splits it into parts of at most this many bytes; a single item may be larger.
     fn divide(self, most: usize, signal: Signal) -> Vec<Self> {
         if self.message.len() <= most || self.items < 2 {
             return vec![self];
@@ -77,7 +77,7 @@ impl Part {
 }
 
 impl Payload {
-    /// Puts parts of one signal together into requests of at most this many bytes.
+    /// Packs parts of one signal into requests of at most this many bytes.
     #[must_use]
     pub fn pack(signal: Signal, parts: Vec<Part>, most: usize) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();
@@ -112,13 +112,13 @@ impl Payload {
         }
     }
 
-    /// How many spans, log records or data points it has.
+    /// Number of spans, log records or data points.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.parts.iter().map(|part| part.items).sum()
     }
 
-    /// Whether it cannot be divided: it has one span, log record or metric.
+    /// Whether it cannot be divided: it has only one span, log record or metric.
     #[must_use]
     pub fn is_single(&self) -> bool {
         match self.parts.as_slice() {
@@ -128,7 +128,7 @@ impl Payload {
         }
     }
 
-    /// Two halves; `None`: it has one item, or cannot be divided.
+    /// Splits it into halves; `None`: it has one item, or cannot be divided.
     #[must_use]
     pub fn halves(&self) -> Option<[Self; 2]> {
         let of = |parts: Vec<Part>| Self {
@@ -144,7 +144,7 @@ impl Payload {
         Some([first, second].map(|half| of(half.to_vec())))
     }
 
-    /// A dead letter for a refusal. Of several items only the first chunk is named.
+    /// A dead letter for a refusal. Of several items, it names only the first chunk.
     pub(super) fn dead_letter(&self, items: u64, reason: &str, time: u64) -> DeadLetter {
         let at = self.parts.iter().find_map(|part| part.at);
         let first = self

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::batch::{Batch, Content, LARGE, Piece};
+use super::batch::{Batch, Content, LARGE_BYTES, Piece};
 use super::choice::{Chooser, TraceChoice};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::Destination;
 use super::in_full::request_in_full;
 use super::payload::{Part, Payload, count};
-use super::records::{Finder, Found, SpanRecords};
+use super::records::{Finder, SpanLookup, SpanRecords};
 use super::settings::{Logs, Unfinished};
 use super::translate::{Translated, Translator};
 use crate::dialect::Registry;
@@ -23,7 +23,7 @@ use crate::redact::Rules;
 use crate::span::{Signal, SpanId, TraceId, UnixNanos};
 use crate::store::{Arrival, ChunkKind, Error, Position, Store, now};
 
-/// Makes what one destination is sent.
+/// Prepares the requests of one destination.
 #[derive(Debug)]
 pub(super) struct Prepare {
     traces: bool,
@@ -35,50 +35,50 @@ pub(super) struct Prepare {
     registry: Arc<Registry>,
     unfinished: Unfinished,
     most: usize,
-    written: Mutex<Written>,
+    written: Mutex<SentSpans>,
     finder: Mutex<Finder>,
 }
 
-/// How the next requests are made.
+/// PrepareMode the next requests are prepared.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct How {
-    /// A large piece may be among them.
+pub(super) struct PrepareMode {
+    /// The next piece may be a large one.
     pub(super) large: bool,
-    /// Of one piece alone: one of several ended the process before.
+    /// Take only one piece: several together ended the process before.
     pub(super) alone: bool,
-    /// Spans go as received: translating them ended the process before.
+    /// Send spans as received: translating them ended the process before.
     pub(super) as_received: bool,
-    /// Spans whose log records still cannot be read become dead letters.
+    /// Turn spans into dead letters if their log records still cannot be read.
     pub(super) gives_up: bool,
 }
 
-/// Requests, and what is in none of them.
+/// Prepared requests, and what none of them contains.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct Prepared {
     pub(super) payloads: Vec<Payload>,
     pub(super) dead: Vec<DeadLetter>,
     pub(super) unsent: Counts,
-    /// They are of one large piece.
+    /// Whether they come from one large piece.
     pub(super) is_large: bool,
 }
 
-/// The last spans that were sent together with their log records. Records that come later are left out, and are counted.
+/// The last spans sent together with their log records. Later records of these spans are left out, and counted.
 #[derive(Debug, Default)]
-struct Written {
-    /// Up to where the log was read for a span's records.
+struct SentSpans {
+    /// For each span, up to which position the log was searched for its records.
     until: HashMap<SpanId, Position>,
     order: VecDeque<SpanId>,
 }
 
-/// How many spans are remembered: a few MB for each destination.
-const REMEMBERED: usize = 1 << 16;
+/// Maximum number of remembered spans: a few MB for each destination.
+const MAX_REMEMBERED: usize = 1 << 16;
 
-impl Written {
+impl SentSpans {
     fn add(&mut self, span: SpanId, until: Position) {
         if self.until.insert(span, until).is_none() {
             self.order.push_back(span);
         }
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
             let _ = self.until.remove(&oldest);
@@ -108,7 +108,7 @@ impl Prepare {
         }
     }
 
-    /// What is to be made of these chunks.
+    /// Begins a batch of these chunks.
     pub(super) fn begin(&self, chunks: Vec<Arrival>) -> Batch {
         if let Some(chooser) = &self.chooser {
             chooser.begin();
@@ -116,18 +116,18 @@ impl Prepare {
         Batch::new(chunks)
     }
 
-    /// The next requests of a batch: about as much as one request may have. A large piece is made a request alone, and stays the first
-    /// one of the batch until it is delivered.
+    /// The next requests of a batch: about as much as one request may contain. A large piece becomes a request by itself,
+    /// and stays first in the batch until it is delivered.
     ///
     /// # Errors
     ///
-    /// The store cannot be read; the batch is incomplete then.
-    pub(super) fn next(&self, batch: &mut Batch, how: How, store: &dyn Store) -> Result<Made, Error> {
-        let mut made = Made::default();
+    /// The store cannot be read; the batch is then incomplete.
+    pub(super) fn next(&self, batch: &mut Batch, how: PrepareMode, store: &dyn Store) -> Result<Prepared, Error> {
+        let mut made = Prepared::default();
         let mut parts: Vec<(Signal, Vec<Part>)> = Vec::new();
         let mut bytes = 0;
         while let Some(piece) = batch.pieces.pop_front() {
-            if piece.bytes() > LARGE && !(how.large && bytes == 0) {
+            if piece.bytes() > LARGE_BYTES && !(how.large && bytes == 0) {
                 batch.pieces.push_front(piece);
                 break;
             }
@@ -158,14 +158,14 @@ impl Prepare {
                     let divided = piece.divide(message, self.most);
                     let was_large = divided.len() > 1 && how.large;
                     divided.into_iter().rev().for_each(|piece| batch.pieces.push_front(piece));
-                    // Its parts need not be alone.
+                    // Its parts need not be sent alone.
                     if was_large {
                         break;
                     }
                 }
                 Content::Part(message) => {
                     bytes += message.len();
-                    made.is_large = message.len() > LARGE;
+                    made.is_large = message.len() > LARGE_BYTES;
                     let signal = piece.kind.signal();
                     let part = self.part(&piece, message, how, store, &mut made)?;
                     match (part, parts.last_mut()) {
@@ -189,7 +189,7 @@ impl Prepare {
         Ok(made)
     }
 
-    /// Whether a chunk is sent, and what of its trace is sent before it.
+    /// Whether a chunk is sent, and which pieces of its trace are sent before it.
     fn choice(&self, piece: &Piece, store: &dyn Store) -> Result<(TraceChoice, Vec<Piece>), Error> {
         if !self.takes(piece.kind.signal()) {
             return Ok((TraceChoice::Left, Vec::new()));
@@ -211,14 +211,14 @@ impl Prepare {
         Ok((choice, earlier.collect()))
     }
 
-    /// The requests of the last chunks were delivered.
+    /// Records that the requests of the last chunks were delivered.
     pub(super) fn sent(&self) {
         if let Some(chooser) = &self.chooser {
             chooser.sent();
         }
     }
 
-    fn part(&self, piece: &Piece, message: Bytes, how: How, store: &dyn Store, made: &mut Made) -> Result<Option<Part>, Error> {
+    fn part(&self, piece: &Piece, message: Bytes, how: PrepareMode, store: &dyn Store, made: &mut Prepared) -> Result<Option<Part>, Error> {
         let signal = piece.kind.signal();
         let counts = &made.unsent;
         let message = self.chosen(message, signal, counts);
@@ -252,7 +252,7 @@ impl Prepare {
                 };
                 counts.as_received.fetch_add(translated.as_received, Ordering::Relaxed);
                 counts.left_out.fetch_add(translated.left_out, Ordering::Relaxed);
-                // Once more: the content of records is written onto spans.
+                // Again, because content of log records was written onto spans.
                 match translated.changed {
                     true => match self.redacted(translated.message, signal) {
                         Ok(message) => message,
@@ -269,13 +269,13 @@ impl Prepare {
         Ok(Some(Part::new(Some(piece.at), message, signal)))
     }
 
-    /// Spans in the vocabulary of the destination, with the content of their log records.
+    /// Translates spans into the destination's vocabulary, with the content of their log records.
     fn translated(
         &self,
         translator: &Translator,
         trace_id: Option<TraceId>,
         message: Bytes,
-        how: How,
+        how: PrepareMode,
         store: &dyn Store,
     ) -> Result<Translated, Error> {
         let heads = items::span_heads(&message).unwrap_or_default();
@@ -293,8 +293,8 @@ impl Prepare {
             .unwrap_or_else(PoisonError::into_inner)
             .find(trace_id, &spans, store)?;
         let translated = match found {
-            Found::Records(records) => translator.translate(message, &records),
-            Found::TooMany(records) => match items::items(&message) {
+            SpanLookup::Records(records) => translator.translate(message, &records),
+            SpanLookup::TooMany(records) => match items::items(&message) {
                 Ok(items) if items.len() > 1 => {
                     let (first, second) = items.split_at(items.len() / 2);
                     let half = |half| self.translated(translator, Some(trace_id), items::join(half).into(), how, store);
@@ -308,7 +308,7 @@ impl Prepare {
         Ok(translated)
     }
 
-    /// Whether anything of this signal is sent. Log records may be left, and are counted then.
+    /// Whether items of this signal are processed. Log records always are, to count those left out.
     fn takes(&self, signal: Signal) -> bool {
         match signal {
             Signal::Traces => self.traces,
@@ -317,7 +317,7 @@ impl Prepare {
         }
     }
 
-    /// Without the items that are not chosen.
+    /// Removes the items that are not selected.
     fn chosen(&self, message: Bytes, signal: Signal, counts: &Counts) -> Bytes {
         let Some(chooser) = &self.chooser else { return message };
         let before = count(&message, signal);
@@ -326,7 +326,7 @@ impl Prepare {
         message
     }
 
-    /// Applies the redaction rules. A message that cannot be decoded is not sent, because it may hold what the rules remove.
+    /// Applies the redaction rules. A message that cannot be decoded is not sent, because it may contain what they remove.
     fn redacted(&self, message: Bytes, signal: Signal) -> Result<Bytes, String> {
         let Some(rules) = &self.redaction else { return Ok(message) };
         match rules.apply(&message, signal) {
@@ -335,8 +335,8 @@ impl Prepare {
         }
     }
 
-    /// How many of these log records the destination never gets: all if it takes none; else those that name no span, and those
-    /// that came after their span was sent.
+    /// Number of log records that the destination never gets: all if it takes none; else those that name no span, and those
+    /// that arrived after their span was sent.
     fn left_out(&self, at: Position, message: &[u8]) -> u64 {
         let Ok(records) = items::items(message) else {
             return items::count(message);
@@ -349,7 +349,7 @@ impl Prepare {
         records.iter().filter(is_left_out).count() as u64
     }
 
-    /// Without the spans that have not ended, where those are held back.
+    /// Removes spans that have not ended, if those are held back.
     fn finished(&self, message: Bytes, counts: &Counts) -> Bytes {
         if self.unfinished == Unfinished::Send {
             return message;
@@ -364,9 +364,9 @@ impl Prepare {
         items::join(all.iter().filter(|item| item.span_head().end != UnixNanos(0))).into()
     }
 
-    /// The requests that carry what a dead letter is about; none if the log no longer has it.
-    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &dyn Store) -> Result<Made, Error> {
-        let mut made = Made::default();
+    /// The requests with the content of a dead letter; none if the log no longer has it.
+    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &dyn Store) -> Result<Prepared, Error> {
+        let mut made = Prepared::default();
         let Some(at) = letter.at() else { return Ok(made) };
         let Some(message) = store.chunk_at(at)? else {
             return Ok(made);
@@ -389,13 +389,13 @@ impl Prepare {
             trace_id: None,
             content: Content::Part(message.clone()),
         };
-        let part = self.part(&piece, message, How::default(), store, &mut made)?;
+        let part = self.part(&piece, message, PrepareMode::default(), store, &mut made)?;
         made.payloads = Payload::pack(kind.signal(), part.into_iter().collect(), self.most);
         Ok(made)
     }
 }
 
-/// A dead letter for each item of a message that is not sent.
+/// A dead letter for each item of an unsendable message.
 fn letters(at: Position, message: &Bytes, signal: Signal, reason: &str) -> Vec<DeadLetter> {
     let payload = Payload {
         signal,

@@ -2,7 +2,7 @@
 
 use super::settings::{Compression, Dialect, Logs, Protocol, Unfinished};
 
-/// The settings of a kind of backend; a setting of the destination goes before them.
+/// Default settings for a kind of backend; the destination's own settings take precedence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preset {
     /// Its name.
@@ -11,17 +11,17 @@ pub(crate) struct Preset {
     pub protocol: Option<Protocol>,
     /// How requests to another machine are compressed.
     pub compression: Compression,
-    /// The vocabulary that it reads.
+    /// The vocabulary it reads.
     pub dialect: Dialect,
-    /// What becomes of log records.
+    /// How log records are handled.
     pub logs: Logs,
-    /// What becomes of spans without an end.
+    /// How spans without an end are handled.
     pub unfinished: Unfinished,
-    /// Bytes of one message before compression.
+    /// Maximum bytes of one message before compression.
     pub max_message_bytes: usize,
-    /// How often RESOURCE_EXHAUSTED without a hint is waited out before the batch is split.
+    /// How often RESOURCE_EXHAUSTED without a hint is retried before the batch is split.
     pub exhausted_retries: u32,
-    /// What is appended to the base URL before `/v1/traces`.
+    /// Appended to the base URL before `/v1/traces`.
     pub base_path: &'static str,
     /// Headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
@@ -44,7 +44,7 @@ pub(crate) const OTLP: Preset = Preset {
 /// All presets.
 pub(crate) const ALL: &[Preset] = &[
     OTLP,
-    // It keeps the first write of a span, reads OpenInference, and asks for patience with RESOURCE_EXHAUSTED and no hint.
+    // Keeps the first version of a span, reads OpenInference, and sends RESOURCE_EXHAUSTED without a hint when it wants retries.
     Preset {
         name: "phoenix",
         dialect: Dialect::OpenInference,
@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Preset] = &[
         exhausted_retries: 20,
         ..OTLP
     },
-    // It has no logs, keeps both when a span comes twice, and its agent view reads GenAI alone.
+    // Has no logs, keeps both versions of a repeated span, and its agent view reads only GenAI.
     Preset {
         name: "jaeger",
         dialect: Dialect::GenAi,
@@ -70,7 +70,7 @@ pub(crate) const ALL: &[Preset] = &[
         headers: &[("x-langfuse-ingestion-version", "4")],
         ..OTLP
     },
-    // It reads GenAI below its own path, and takes the project from a header.
+    // Reads GenAI below its own path, and takes the project from a header.
     Preset {
         name: "langsmith",
         protocol: Some(Protocol::HttpProtobuf),
@@ -97,14 +97,14 @@ pub(crate) const ALL: &[Preset] = &[
     },
 ];
 
-/// The preset of this name.
+/// The preset with this name.
 #[must_use]
 pub(crate) fn by_name(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
-/// The preset that a name was meant to be, where it is a slip of the keyboard away from it (`phonix`). A name that goes on behind a
-/// preset's (`jaeger-2`) is another name.
+/// The preset of which a name is a likely misspelling (`phonix`). A preset's name with a suffix (`jaeger-2`) is a name of
+/// its own.
 pub(super) fn meant(name: &str) -> Option<&'static Preset> {
     const SLIPS: usize = 2;
     const SHORT: usize = 5;

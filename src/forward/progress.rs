@@ -1,5 +1,5 @@
-//! The progress of a destination: a small JSON file next to the store, replaced as a whole, so that a crash leaves the old file
-//! or the new one.
+//! The progress of a destination: a small JSON file next to the store, replaced atomically, so that a crash leaves the old
+//! or the new file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ForwardError;
 use crate::store::{Position, Store};
 
-/// How far a destination is.
+/// How far a destination has been fed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
@@ -18,26 +18,26 @@ pub struct Progress {
     pub segment: u64,
     /// this byte of it was sent or given up.
     pub offset: u64,
-    /// Spans that the destination ever accepted.
+    /// Spans ever accepted by the destination.
     pub sent_spans: u64,
-    /// Log records that it ever accepted.
+    /// Log records ever accepted.
     pub sent_log_records: u64,
-    /// Data points of metrics that it ever accepted.
+    /// Data points of metrics ever accepted.
     pub sent_metric_points: u64,
-    /// Spans, log records and data points that it ever refused for good.
+    /// Spans, log records and data points ever refused for good.
     pub failed: u64,
-    /// Spans that were sent as received, because they could not be translated.
+    /// Spans sent as received, because they could not be translated.
     pub as_received_spans: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
-    /// Why the last attempt failed, if it did.
+    /// The error of the last attempt, if it failed.
     pub last_error: Option<String>,
-    /// When this was written, nanoseconds since 1970.
+    /// When this was written, in nanoseconds since 1970.
     pub updated: u64,
 }
 
 impl Progress {
-    /// The position.
+    /// The position up to which everything was sent or given up.
     #[must_use]
     pub fn position(&self) -> Position {
         Position {
@@ -52,13 +52,13 @@ impl Progress {
     }
 }
 
-/// The file of a destination.
+/// Path of a destination's file.
 #[must_use]
 pub fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.progress.json"))
 }
 
-/// The names of all destinations that ever were here.
+/// The names of all destinations that ever existed here.
 #[must_use]
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -68,11 +68,11 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Reads how far a destination is; `None`: it is new.
+/// Reads a destination's progress; `None`: it is new.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is not what was written.
+/// The file cannot be read, or is damaged.
 pub fn read(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError> {
     let path = path(folder, name);
     let bytes = match fs::read(&path) {
@@ -89,8 +89,8 @@ pub fn read(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError>
     }
 }
 
-/// Reads how far a destination is; `None`: it is new. A file that is damaged is put aside, and everything that is stored is sent again:
-/// nothing is lost, and something may come twice.
+/// Reads a destination's progress; `None`: it is new. A damaged file is renamed, and everything stored is sent again:
+/// nothing is lost, but something may arrive twice.
 pub(super) fn read_or_begin_again(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError> {
     let (path, reason) = match read(folder, name) {
         Err(ForwardError::Progress { path, reason }) => (path, reason),
@@ -107,7 +107,7 @@ pub(super) fn read_or_begin_again(folder: &Path, name: &str) -> Result<Option<Pr
     Ok(Some(Progress::default()))
 }
 
-/// How far a destination is, as the store kept it; `None`: it kept nothing.
+/// A destination's progress as stored by the store; `None`: it stored none.
 ///
 /// # Errors
 ///
@@ -117,7 +117,7 @@ pub(crate) fn kept(store: &dyn Store, name: &str) -> Result<Option<Progress>, Fo
     Ok(kept.map(|kept| parse_or_begin_again(name, &kept)))
 }
 
-/// Reads what a store kept. If that is damaged, everything that is stored is sent again.
+/// Parses progress from a store. If it is damaged, everything stored is sent again.
 fn parse_or_begin_again(name: &str, bytes: &[u8]) -> Progress {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         tracing::error!(
@@ -129,24 +129,24 @@ fn parse_or_begin_again(name: &str, bytes: &[u8]) -> Progress {
     })
 }
 
-/// As it is written.
+/// The progress in its stored form.
 pub(super) fn to_bytes(progress: &Progress) -> Vec<u8> {
     serde_json::to_vec_pretty(progress).unwrap_or_default()
 }
 
-/// Writes it; when this returns, it is on the disk.
+/// Writes the progress; it is on disk when this returns.
 ///
 /// # Errors
 ///
-/// The disk.
+/// The disk failed.
 pub fn write(folder: &Path, name: &str, progress: &Progress) -> Result<(), ForwardError> {
     replace(&path(folder, name), &to_bytes(progress))
 }
 
-/// Writes why the last attempt failed; how far the destination is stays as it was written.
+/// Records the error of the last attempt, leaving the recorded position unchanged.
 pub(super) fn note_failure(folder: &Path, name: &str, reason: &str, at: u64) -> Result<(), ForwardError> {
     let mut progress = match read(folder, name) {
-        // It is written as a whole with the next position.
+        // The damaged file is replaced when the next position is saved.
         Err(ForwardError::Progress { .. }) => return Ok(()),
         known => known?.unwrap_or_default(),
     };
@@ -155,12 +155,12 @@ pub(super) fn note_failure(folder: &Path, name: &str, reason: &str, at: u64) -> 
     write(folder, name, &progress)
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file atomically.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ForwardError> {
     replace_with(path, |file, new| file.write_all(bytes).map_err(ForwardError::io("write", new)))
 }
 
-/// The same with what is written to a file of this name beside it.
+/// The same, with content written by a function.
 pub(super) fn replace_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>, &Path) -> Result<(), ForwardError>,

@@ -1,5 +1,5 @@
-//! The log records of spans, found by the spans that they name: each chunk of records is scanned once, and read again only for
-//! the spans that it names.
+//! Finds the log records of spans by the span they name: each chunk of records is scanned once, and read again only for the
+//! spans it names.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::otlp::items::{self, Item};
 use crate::span::{LogRecord, Signal, SpanId, TraceId};
 use crate::store::{ArrivalLimits, ChunkKind, Error, Position, Store};
 
-/// Log records by the span that they name, in their order of arrival.
+/// Log records by the span they name, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct SpanRecords(HashMap<SpanId, Vec<Arc<Item>>>);
 
 impl SpanRecords {
-    /// The records of a request.
+    /// The records in a request.
     pub(super) fn of_message(message: &[u8]) -> Self {
         let mut out = Self::default();
         for item in items::items(message).unwrap_or_default() {
@@ -27,7 +27,7 @@ impl SpanRecords {
         out
     }
 
-    /// Those that name one of these spans.
+    /// The records that name one of these spans.
     pub(super) fn of_items(&self, spans: &[Item]) -> Self {
         let ids = spans.iter().filter_map(|item| item.span_head().span_id);
         Self(ids.filter_map(|id| Some((id, self.0.get(&id)?.clone()))).collect())
@@ -43,31 +43,31 @@ impl SpanRecords {
         self.0.iter().map(of_span).collect()
     }
 
-    /// About how much memory it takes to read them.
+    /// Estimated memory needed to decode them.
     pub(super) fn cost(&self) -> usize {
         let records = self.0.values().flatten();
         records.map(|record| cost::of_translating_item(record.bytes(), Signal::Logs)).sum()
     }
 
-    /// How many there are.
+    /// Number of records.
     pub(super) fn count(&self) -> u64 {
         self.0.values().map(|records| records.len() as u64).sum()
     }
 
-    /// Their bytes.
+    /// Total size of the records.
     pub(super) fn bytes(&self) -> usize {
         self.0.values().flatten().map(|item| item.length()).sum()
     }
 }
 
-/// How many places are remembered: a few MB for each destination. A trace with more is looked through again for each batch.
-const REMEMBERED: usize = 1 << 18;
-/// Where so much was added to the log, the index is asked for the chunks of a trace instead.
-const AHEAD: u64 = 16 << 20;
-/// Bytes of chunks that are kept for the next spans.
-const KEPT: usize = 8 << 20;
-/// Records of one batch of spans that are in memory at once.
-const TOGETHER: usize = 32 << 20;
+/// Maximum number of remembered places: a few MB for each destination. A trace with more is scanned again for each batch.
+const MAX_PLACES: usize = 1 << 18;
+/// If more than this was appended to the log, the index is asked for a trace's chunks instead.
+const MAX_SCAN_AHEAD: u64 = 16 << 20;
+/// Bytes of chunks cached for the next spans.
+const MAX_CACHED_BYTES: usize = 8 << 20;
+/// Maximum bytes of records in memory for one batch of spans.
+const MAX_BATCH_BYTES: usize = 32 << 20;
 
 /// Finds the log records of spans.
 #[derive(Debug, Default)]
@@ -75,59 +75,59 @@ pub(super) struct Finder {
     traces: HashMap<TraceId, RecordPlaces>,
     order: VecDeque<TraceId>,
     places: usize,
-    /// Up to here the log was looked through for the traces of this generation; `None`: not at all.
+    /// Up to this position the log was scanned for the traces of this generation; `None`: not at all.
     ahead: Option<Position>,
     generation: u64,
-    kept: Kept,
+    kept: ChunkCache,
 }
 
-/// The chunks that were read last.
+/// A cache of the last chunks read.
 #[derive(Debug, Default)]
-struct Kept {
+struct ChunkCache {
     chunks: HashMap<Position, (usize, Arc<SpanRecords>)>,
     order: VecDeque<Position>,
     bytes: usize,
 }
 
-impl Kept {
+impl ChunkCache {
     fn add(&mut self, at: Position, chunk: &Arc<SpanRecords>) {
         let bytes = chunk.bytes();
         self.chunks.insert(at, (bytes, Arc::clone(chunk)));
         self.order.push_back(at);
         self.bytes += bytes;
-        while self.bytes > KEPT && self.order.len() > 1 {
+        while self.bytes > MAX_CACHED_BYTES && self.order.len() > 1 {
             let oldest = self.order.pop_front().and_then(|oldest| self.chunks.remove(&oldest));
             self.bytes -= oldest.map_or(0, |(bytes, _)| bytes);
         }
     }
 }
 
-/// Where the log records of a trace are.
+/// Places of a trace's log records.
 #[derive(Debug, Default)]
 struct RecordPlaces {
-    /// When all of it was looked through last; `None`: not yet, or a chunk of it could not be read.
+    /// The generation in which all of it was last scanned; `None`: never, or a chunk of it could not be read.
     generation: Option<u64>,
-    /// The last chunk that was looked through.
+    /// The last chunk scanned.
     last: Option<Position>,
-    /// `None`: they are too many.
+    /// `None`: there are too many.
     by_span: Option<HashMap<SpanId, Vec<Position>>>,
     places: usize,
 }
 
-/// The records of some spans.
-pub(super) enum Found {
+/// The result of looking for the records of spans.
+pub(super) enum SpanLookup {
     Records(SpanRecords),
-    /// They are too many to be in memory at once: so many.
+    /// This many records, too many to be in memory at once.
     TooMany(u64),
 }
 
 impl Finder {
-    /// The records of these spans, and up to where the log was looked through for them.
+    /// The records of these spans, and up to which position the log was searched for them.
     ///
     /// # Errors
     ///
     /// The store cannot be read.
-    pub(super) fn find(&mut self, trace_id: TraceId, spans: &HashSet<SpanId>, store: &dyn Store) -> Result<(Found, Position), Error> {
+    pub(super) fn find(&mut self, trace_id: TraceId, spans: &HashSet<SpanId>, store: &dyn Store) -> Result<(SpanLookup, Position), Error> {
         let until = self.look_ahead(store)?;
         self.know(trace_id, store)?;
         let by_span = self.traces.get(&trace_id).and_then(|known| known.by_span.as_ref());
@@ -147,11 +147,11 @@ impl Finder {
             let mut take = |span: &SpanId, records: &[Arc<Item>]| {
                 bytes += records.iter().map(|item| item.length()).sum::<usize>();
                 count += records.len() as u64;
-                if bytes <= TOGETHER {
+                if bytes <= MAX_BATCH_BYTES {
                     out.0.entry(*span).or_default().extend(records.iter().cloned());
                 }
             };
-            // Whichever are fewer.
+            // Iterate over the smaller set.
             if spans.len() < chunk.0.len() {
                 spans
                     .iter()
@@ -164,26 +164,26 @@ impl Finder {
                     .filter(|(span, _)| spans.contains(span))
                     .for_each(|(span, records)| take(span, records));
             }
-            if bytes > TOGETHER {
+            if bytes > MAX_BATCH_BYTES {
                 out.0.clear();
             }
         }
-        let found = if bytes <= TOGETHER {
-            Found::Records(out)
+        let found = if bytes <= MAX_BATCH_BYTES {
+            SpanLookup::Records(out)
         } else {
-            Found::TooMany(count)
+            SpanLookup::TooMany(count)
         };
         Ok((found, until))
     }
 
-    /// Looks through what was added to the log.
+    /// Scans what was appended to the log.
     fn look_ahead(&mut self, store: &dyn Store) -> Result<Position, Error> {
         let end = store.watch_end().map(|end| *end.borrow()).unwrap_or_default();
         let Some(mut ahead) = self.ahead else {
             self.ahead = Some(end);
             return Ok(end);
         };
-        if ahead < end && store.bytes_behind(ahead) > AHEAD {
+        if ahead < end && store.bytes_behind(ahead) > MAX_SCAN_AHEAD {
             self.generation += 1;
             ahead = end;
         }
@@ -208,7 +208,7 @@ impl Finder {
         Ok(ahead)
     }
 
-    /// Looks through the chunks of a trace that were not looked through yet.
+    /// Scans the chunks of a trace that were not scanned yet.
     fn know(&mut self, trace_id: TraceId, store: &dyn Store) -> Result<(), Error> {
         let generation = self.generation;
         let last = match self.traces.get(&trace_id) {
@@ -247,11 +247,11 @@ impl Finder {
         }
         known.places += chunk.0.len();
         self.places += chunk.0.len();
-        if known.places > REMEMBERED {
+        if known.places > MAX_PLACES {
             self.places -= known.places;
             (known.by_span, known.places) = (None, 0);
         }
-        while self.places > REMEMBERED || self.order.len() > REMEMBERED {
+        while self.places > MAX_PLACES || self.order.len() > MAX_PLACES {
             let Some(oldest) = self.order.pop_front() else { break };
             if oldest == trace_id {
                 self.order.push_back(oldest);
@@ -261,7 +261,7 @@ impl Finder {
         }
     }
 
-    /// The records of a chunk; `None`: it was removed, or is damaged.
+    /// The records in a chunk; `None`: it was removed, or is damaged.
     fn chunk(&mut self, at: Position, store: &dyn Store) -> Result<Option<Arc<SpanRecords>>, Error> {
         if let Some((_, chunk)) = self.kept.chunks.get(&at) {
             return Ok(Some(Arc::clone(chunk)));

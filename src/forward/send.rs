@@ -1,4 +1,4 @@
-//! Sends spans and log records of files, without a store.
+//! Sends spans and log records from files, without a store.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -25,20 +25,20 @@ use crate::dialect::Registry;
 use crate::otlp::encode;
 use crate::span::{LogRecord, Signal, Span, SpanId, TraceId};
 
-/// What became of what was sent.
+/// The outcome of sending files.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was accepted, and what was not.
+    /// Final counts.
     pub counts: Sample,
-    /// What was refused for good.
+    /// Items refused for good.
     pub refused: Vec<DeadLetter>,
-    /// Why it ended before all was sent.
+    /// Why sending ended early, if so.
     pub gave_up: Option<String>,
 }
 
-/// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
-/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` returns true. `progress`
-/// gets the counts after each request, and again and again while the destination accepts nothing.
+/// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time
+/// `give_up`, when the destination refuses everything (a wrong scheme, path or token), and when `stop` returns true.
+/// `progress` gets the counts after each request, and repeatedly while the destination accepts nothing.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub async fn send(
     })
 }
 
-/// Never ends. Shows the counts once when the destination stops to accept requests: that may go on until it is given up.
+/// Never returns. Reports the counts once when the destination stops accepting requests, since retrying may take long.
 async fn refusals(counts: &Counts, destination: &Destination, progress: &mut impl FnMut(&Sample)) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -104,7 +104,7 @@ async fn refusals(counts: &Counts, destination: &Destination, progress: &mut imp
     }
 }
 
-/// How often to look whether the destination refuses what it is sent.
+/// How often to check whether the destination refuses requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits until no request was accepted for this time. A payload may be divided into many requests.

@@ -22,63 +22,63 @@ pub enum Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
-    /// As they are.
+    /// Uncompressed.
     None,
-    /// gzip, which every OTLP backend takes.
+    /// gzip, supported by every OTLP backend.
     Gzip,
-    /// zstd, which the Collector and this bridge take.
+    /// zstd, supported by the Collector and this bridge.
     Zstd,
 }
 
-/// The attribute keys that a destination reads.
+/// The attribute keys a destination reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// Every span as its producer wrote it, byte by byte.
+    /// Every span exactly as its producer wrote it.
     #[serde(rename = "as-received")]
     AsReceived,
     /// OpenInference.
     OpenInference,
     /// OTel's GenAI semantic conventions in their attribute form.
     GenAi,
-    /// Both on each span.
+    /// The keys of both on each span.
     Both,
 }
 
-/// What becomes of log records.
+/// How log records are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Logs {
     /// They are sent as log records.
     Send,
-    /// Their content about spans is written onto these spans. For destinations that show no log records.
+    /// Their content is written onto the spans they name. For destinations that do not show log records.
     IntoSpans,
     /// They are not sent.
     Leave,
 }
 
-/// What becomes of spans without an end.
+/// How spans without an end are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unfinished {
     /// They are sent; the finished span follows.
     Send,
-    /// Only the finished span is sent. For destinations that keep the first write of a span, or every one.
+    /// Only the finished span is sent. For destinations that keep the first version of a span, or every one.
     Hold,
 }
 
-/// Where a destination that is new begins.
+/// Where a new destination begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// With the oldest that is stored.
+    /// With the oldest stored data.
     #[default]
     Beginning,
-    /// With what comes from now on.
+    /// With data that arrives from now on.
     Now,
 }
 
-/// An API for judgements of people.
+/// An API for people's judgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScoreApi {
@@ -88,28 +88,28 @@ pub enum ScoreApi {
     Phoenix,
 }
 
-/// Where judgements go, beside their spans.
+/// Where people's judgements are sent in addition to their spans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoresText {
     /// The API.
     pub api: ScoreApi,
-    /// The server, such as `http://127.0.0.1:6006` [default: the one of the destination].
+    /// The server, such as `http://127.0.0.1:6006` [default: that of the destination].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// Certificates of a connection; files in PEM.
+/// Certificates for a connection, as PEM files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsText {
-    /// Authorities of the server, instead of the usual ones.
+    /// Certificate authorities for the server, instead of the default ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
-    /// Our certificate, for servers that ask for one.
+    /// Client certificate, for servers that ask for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PathBuf>,
-    /// Its key.
+    /// The certificate's private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
 }

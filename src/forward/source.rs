@@ -1,24 +1,24 @@
-//! The source of a destination's spans, and the place of its files.
+//! The store that feeds a destination, and the folder of its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::store::Store;
 
-/// The folder next to a store's log with positions, dead letters and orders.
+/// Name of the folder, next to a store's log, with positions, dead letters and orders.
 pub const FOLDER: &str = "forward";
 
-/// Where the files of a store's destinations are.
+/// The folder of a store's destinations.
 #[must_use]
 pub fn folder(store: &Path) -> PathBuf {
     store.join(FOLDER)
 }
 
-/// What a destination is fed from.
+/// The store and folder of a destination.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// The directory of positions, dead letters and orders: [`folder`] of the store's.
+    /// The folder of positions, dead letters and orders: [`folder`] of the store's directory.
     pub folder: PathBuf,
 }

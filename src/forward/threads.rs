@@ -1,4 +1,4 @@
-//! The threads of forwarding. While the processor is busy, the system lets receiving and reading go first.
+//! The threads of forwarding. On a busy machine, receiving and reading go first.
 
 use std::io;
 
@@ -26,7 +26,7 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// A runtime must not wait for its threads inside another one.
+    /// A runtime must not wait for its threads inside another runtime.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

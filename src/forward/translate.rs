@@ -1,4 +1,4 @@
-//! Spans in the vocabulary that a destination reads.
+//! Translates spans into the vocabulary that a destination reads.
 
 use std::sync::Arc;
 
@@ -16,30 +16,30 @@ use crate::otlp::items;
 use crate::otlp::{decode, encode};
 use crate::span::{LogRecord, Signal, SpanId};
 
-/// Spans are translated together while that takes about so much memory.
-const TOGETHER: usize = 12 << 20;
-/// Writes spans' operations in another vocabulary.
+/// Spans are translated together if that takes at most this many bytes of memory.
+const MAX_BATCH_BYTES: usize = 12 << 20;
+/// Writes the operations of spans in another vocabulary.
 #[derive(Debug)]
 pub(super) struct Translator {
     registry: Arc<Registry>,
     of_spans: translate::Translator,
 }
 
-/// A request in which spans are translated.
+/// A request with translated spans.
 #[derive(Debug, Default)]
 pub(super) struct Translated {
-    /// The request; concatenated messages are one.
+    /// The request; concatenated messages are one message.
     pub(super) message: Bytes,
-    /// Spans that are in it as they came, because translating them would take too much memory.
+    /// Spans left as received, because translating them would take too much memory.
     pub(super) as_received: u64,
     /// Whether anything was added.
     pub(super) changed: bool,
-    /// Log records that would have been written onto these.
+    /// Log records that would have been written onto those spans.
     pub(super) left_out: u64,
 }
 
 impl Translator {
-    /// A translator into what a destination reads; `None`: it gets spans as they came.
+    /// A translator to a destination's dialect; `None`: it gets spans as received.
     pub(super) fn new(dialect: Dialect, registry: &Arc<Registry>) -> Option<Self> {
         let vocabulary = match dialect {
             Dialect::AsReceived => return None,
@@ -53,11 +53,11 @@ impl Translator {
         })
     }
 
-    /// The request with its spans translated. A span whose translation would take more memory than its [share] stays as it came,
-    /// and is counted.
+    /// Translates the spans of a request. A span whose translation would take more memory than its [share] stays as
+    /// received, and is counted.
     pub(super) fn translate(&self, message: Bytes, records: &SpanRecords) -> Translated {
         let cost = cost::of_translation(&message, Signal::Traces).saturating_add(records.cost());
-        if cost <= TOGETHER {
+        if cost <= MAX_BATCH_BYTES {
             return self.together(message, cost, &records.decoded());
         }
         match items::items(&message) {
@@ -75,18 +75,18 @@ impl Translator {
         }
     }
 
-    /// Translates spans together, whatever that takes.
+    /// Translates all spans together, whatever memory that takes.
     #[cfg(test)]
     pub(super) fn translate_whole(&self, message: Bytes) -> Translated {
         self.together(message, 0, &HashMap::default())
     }
 
-    /// Translates spans in so much memory.
+    /// Translates spans together, reserving this much memory.
     fn together(&self, message: Bytes, cost: usize, records: &HashMap<SpanId, Vec<LogRecord>>) -> Translated {
         let _reserved = MEMORY.reserve(cost);
         let (spans, mut items) = match (decode::traces(&message), items::items(&message)) {
             (Ok(decoded), Ok(items)) if decoded.items.len() == items.len() => (decoded.items, items),
-            // Whatever it is, it goes on as it came.
+            // It cannot be decoded, so it is sent as it is.
             _ => return Translated::same(message),
         };
         let mut out = Translated::default();
@@ -119,7 +119,7 @@ impl Translator {
 }
 
 impl Translated {
-    /// A request that stays as it came, and how many spans and log records of them could not be translated.
+    /// An unchanged request, with the number of its spans and log records that could not be translated.
     pub(super) fn as_received(message: Bytes, spans: u64, left_out: u64) -> Self {
         Self {
             as_received: spans,
@@ -135,7 +135,7 @@ impl Translated {
         }
     }
 
-    /// Both requests as one.
+    /// Concatenates two requests.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             message: [&self.message[..], &other.message[..]].concat().into(),

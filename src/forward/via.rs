@@ -1,8 +1,8 @@
-//! Finds loops: a request names the bridges that its spans passed, and a bridge that finds itself among them rejects it.
+//! Detects loops: a request names the bridges its spans passed, and a bridge that finds itself among them rejects it.
 //!
-//! The log does not record which bridges a span passed. So a bridge names every bridge that has sent to it since it was started. This
-//! rejects a loop of bridges even if they would send each other different spans. It remembers those that sent last; a loop of more is
-//! found by the number of bridges that requests passed, which grows with each round.
+//! The log does not record which bridges a span passed. So a bridge names every bridge that has sent to it since it was
+//! started. This rejects a loop even if the bridges in it would send each other different spans. Only the last senders are
+//! remembered; a longer loop is detected by the number of bridges that a request passed, which grows with each round.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -14,40 +14,40 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::ForwardError;
 
-/// The header: instances of bridges, with commas between.
+/// The header with the instances of bridges, separated by commas.
 pub(crate) const HEADER: &str = "spanbridge-via";
 
 /// The header with the number of bridges that a request passed.
 pub(crate) const HOPS: &str = "spanbridge-hops";
 
-/// A request that passed more bridges is in a loop.
-const MOST_HOPS: u64 = 16;
+/// A request that passed more bridges than this is in a loop.
+const MAX_HOPS: u64 = 16;
 
-/// The file in the data directory that names the instance.
+/// The file in the data directory with the instance's name.
 const FILE: &str = "instance";
 
-/// How many bridges are remembered.
-const REMEMBERED: usize = 64;
+/// Maximum number of remembered bridges.
+const MAX_SENDERS: usize = 64;
 
-/// The id of this bridge, and those of the bridges that send to it.
+/// The name of this bridge, and those of the bridges that send to it.
 #[derive(Debug)]
 pub struct Via {
     instance: String,
-    /// Whether it can be sent to: only then requests name it.
+    /// Whether others can send to it: only then its requests name it.
     is_server: bool,
     senders: RwLock<Senders>,
 }
 
-/// The bridges that sent last.
+/// The bridges that sent most recently.
 #[derive(Debug, Default)]
 struct Senders {
     names: VecDeque<String>,
-    /// The most bridges that a request passed.
+    /// The largest number of bridges that a request passed.
     hops: u64,
 }
 
-/// Keeps the content of a damaged file. Other bridges know this one by its old name until they are started anew: a loop through
-/// them is found one round later.
+/// Renames a damaged file. Other bridges know this one by its old name until they are restarted: a loop through them is
+/// detected one round later.
 fn set_aside(path: &Path) {
     let aside = path.with_extension("damaged");
     let moved = fs::rename(path, &aside);
@@ -62,7 +62,7 @@ fn set_aside(path: &Path) {
 }
 
 impl Via {
-    /// The instance of a data directory; it is given a name if it has none.
+    /// The instance of a data directory, with a new name if it has none.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Via {
         })
     }
 
-    /// An instance without a data directory, to which nothing can be sent.
+    /// An instance without a data directory, to which no bridge can send.
     #[must_use]
     pub fn anonymous() -> Self {
         let random = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
@@ -115,7 +115,7 @@ impl Via {
         &self.instance
     }
 
-    /// The headers of its requests.
+    /// The headers for its requests.
     #[must_use]
     pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         if !self.is_server {
@@ -132,17 +132,17 @@ impl Via {
         names.into_iter().chain([(HeaderName::from_static(HOPS), hops)]).collect()
     }
 
-    /// Whether a request came through this bridge before. Who else it came through is remembered.
+    /// Whether a request passed this bridge before. Also remembers the other bridges it passed.
     pub fn is_loop(&self, headers: &HeaderMap) -> bool {
         let values = headers.get_all(HEADER).iter().filter_map(|value| value.to_str().ok());
         let named: Vec<&str> = values
             .flat_map(|value| value.split(','))
             .map(str::trim)
             .filter(|name| usable(name))
-            .take(REMEMBERED)
+            .take(MAX_SENDERS)
             .collect();
         let hops = headers.get(HOPS).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
-        if named.contains(&self.instance.as_str()) || hops > MOST_HOPS {
+        if named.contains(&self.instance.as_str()) || hops > MAX_HOPS {
             return true;
         }
         let is_known = |senders: &Senders| senders.hops >= hops && named.iter().all(|name| senders.names.iter().any(|known| known == name));
@@ -153,7 +153,7 @@ impl Via {
                 senders.names.retain(|known| known != name);
                 senders.names.push_back(name.to_owned());
             }
-            let most = senders.names.len().saturating_sub(REMEMBERED);
+            let most = senders.names.len().saturating_sub(MAX_SENDERS);
             senders.names.drain(..most);
         }
         false

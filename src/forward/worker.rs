@@ -1,4 +1,4 @@
-//! Feeds one destination: reads a bounded batch after its position, delivers it, moves the position.
+//! Feeds one destination: reads a bounded batch at its position, delivers it, and advances the position.
 
 mod ended;
 mod orders;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use ended::{Ended, blocking};
 
 use super::attempt::{Attempt, Attempts};
-use super::batch::{Batch, LARGE};
+use super::batch::{Batch, LARGE_BYTES};
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter, LetterKey};
 use super::delivery::{Delivery, DeliveryMode, LOG_REJECTIONS};
@@ -24,7 +24,7 @@ use super::error::ForwardError;
 use super::export::Exporter;
 use super::order;
 use super::payload::Payload;
-use super::prepare::{How, Made, Prepare};
+use super::prepare::{Prepare, PrepareMode, Prepared};
 use super::progress::{self, Progress};
 use super::settings::Start;
 use super::source::Source;
@@ -34,22 +34,22 @@ use crate::hash::HashSet;
 use crate::span::Signal;
 use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
-/// How often to look for orders, and for chunks that have settled.
+/// PrepareMode often to look for orders, and for chunks that have settled.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// While there is more to send, the position is saved this often. After a crash, what was sent since then is sent again.
-const SAVE: Duration = Duration::from_millis(200);
-/// On a slow disk it is saved less often: at most this fraction of the time is spent on it, because requests wait for the same disk.
-const SAVE_SHARE: u32 = 20;
-/// After so many failures to read log records in a row, their spans become dead letters.
-const GIVES_UP: u32 = 5;
-/// Dead letters that are remembered from the last run.
-const KNOWN_LETTERS: usize = 1 << 16;
-/// How often an idle destination that did not accept the last request is asked whether it does.
-const PROBE: Duration = Duration::from_secs(30);
-/// How long one that was sent nothing yet is idle before it is asked for the first time.
+/// PrepareMode often the position is saved while there is more to send. After a crash, everything sent since then is sent again.
+const SAVE_INTERVAL: Duration = Duration::from_millis(200);
+/// The next save waits this many times as long as the last one took, because requests wait for the same disk.
+const SAVE_FACTOR: u32 = 20;
+/// After this many consecutive failures to read log records, their spans become dead letters.
+const MAX_READ_FAILURES: u32 = 5;
+/// Maximum number of dead letters remembered from the last run.
+const MAX_KNOWN_LETTERS: usize = 1 << 16;
+/// PrepareMode often an idle destination that did not accept the last request is probed.
+const PROBE_INTERVAL: Duration = Duration::from_secs(30);
+/// PrepareMode long a destination that was sent nothing yet is idle before the first probe.
 const FIRST_PROBE: Duration = Duration::from_secs(5);
-/// How long it has to answer.
-const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after a disk error.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
@@ -65,26 +65,26 @@ pub(super) struct Worker {
     end: watch::Receiver<Position>,
     folder: PathBuf,
     progress: Progress,
-    /// When the position is written next; `None`: it was not since the start.
+    /// When to save the position next; `None`: it was not saved since the start.
     save_at: Option<Instant>,
-    /// The store keeps a position; a stop may come before it has.
+    /// The store is saving a position; a stop may come before it is done.
     keeping: Option<JoinHandle<Result<(), crate::store::Error>>>,
     attempts: Attempts,
-    /// What ended the process, or panicked.
+    /// The attempt that ended the process, or panicked.
     suspect: Option<Attempt>,
-    /// How often in a row the store could not be read.
+    /// PrepareMode often in a row the store could not be read.
     failures: u32,
-    /// Letters of what was not passed when the process ended: it is sent again, and they are there already.
+    /// Existing letters for data after the saved position: it is sent again and must not be added twice.
     known_letters: HashSet<LetterKey>,
-    /// When an idle destination was asked last whether it accepts requests.
+    /// When an idle destination was last probed.
     probed: Option<Instant>,
-    /// Since when nothing was to be sent.
+    /// Since when there was nothing to send.
     idle_since: Option<Instant>,
-    /// How many spans were reported as sent as received, and when.
+    /// When spans sent as received were last reported, and their number then.
     reported_as_received: Option<(Instant, u64)>,
 }
 
-/// Whose turn it is to send a large piece.
+/// Held while a large piece is prepared and sent.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 impl Worker {
@@ -101,7 +101,7 @@ impl Worker {
         let end = store.watch_end().ok_or(crate::store::Error::ReadOnly)?;
         dead_letters::recover(&folder, &destination.name)?;
         let known = match progress::kept(&**store, &destination.name)? {
-            // What the folder has may be of before another process went on.
+            // The file may be older, if another process has continued since.
             Some(kept) => Some(kept),
             None => progress::read_or_begin_again(&folder, &destination.name)?,
         };
@@ -131,7 +131,7 @@ impl Worker {
         let mut known_letters = HashSet::default();
         for letter in dead_letters::each(&folder, &destination.name)? {
             let letter = letter?;
-            if known_letters.len() < KNOWN_LETTERS && letter.at().is_some_and(|at| at >= progress.position()) {
+            if known_letters.len() < MAX_KNOWN_LETTERS && letter.at().is_some_and(|at| at >= progress.position()) {
                 known_letters.insert(letter.key());
             }
         }
@@ -233,22 +233,22 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes the next requests of a batch and delivers them.
+    /// Prepares the next requests of a batch and delivers them.
     async fn portion(&mut self, batch: &mut Batch, end: Position) -> Result<(), Ended> {
         let Some(front) = batch.pieces.front() else { return Ok(()) };
         let at = front.at;
-        let large = front.bytes() > LARGE;
-        // One large piece is in work at a time, over all destinations.
+        let large = front.bytes() > LARGE_BYTES;
+        // Only one large piece is in progress at a time, over all destinations.
         let _turn = match large {
             true => Some(self.turn().await?),
             false => None,
         };
         let suspect = self.suspect.filter(|suspect| suspect.suspects(at));
-        let how = How {
+        let how = PrepareMode {
             large,
             alone: suspect.is_some(),
             as_received: suspect.is_some_and(|suspect| suspect.blames(at)),
-            gives_up: self.failures >= GIVES_UP,
+            gives_up: self.failures >= MAX_READ_FAILURES,
         };
         let made = self.make(batch, how, Attempt::new(at, end, how.alone || large)).await?;
         self.add_dead_letters(&made.dead)?;
@@ -276,8 +276,8 @@ impl Worker {
         }
     }
 
-    /// Makes the next requests of a batch. What ends the process, or panics, meanwhile is known afterwards.
-    async fn make(&mut self, batch: &mut Batch, how: How, attempt: Attempt) -> Result<Made, Ended> {
+    /// Prepares the next requests of a batch. Records the attempt, so that a crash or panic can be attributed.
+    async fn make(&mut self, batch: &mut Batch, how: PrepareMode, attempt: Attempt) -> Result<Prepared, Ended> {
         let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
         let mut taken = std::mem::take(batch);
         self.attempts.note(Some(attempt))?;
@@ -307,7 +307,7 @@ impl Worker {
         }
     }
 
-    /// Tells, once in a while, of spans that were sent as received.
+    /// Reports spans sent as received, from time to time.
     fn note_as_received(&mut self) {
         let count = self.counts.as_received.load(Ordering::Relaxed);
         let more = count - self.reported_as_received.map_or(0, |(_, reported)| reported);
@@ -341,7 +341,7 @@ impl Worker {
         Ok(delivered?)
     }
 
-    /// Adds what is not sent at all to the dead letters.
+    /// Adds items that are not sent at all to the dead letters.
     fn add_dead_letters(&mut self, dead: &[DeadLetter]) -> Result<(), Ended> {
         for letter in dead {
             self.counts.failed.add(letter.signal().unwrap_or(Signal::Traces), letter.items);
@@ -362,7 +362,7 @@ impl Worker {
 
     async fn note(&mut self, batch: &Arrivals) -> Result<(), Ended> {
         if self.progress.segment == 0 {
-            // From now on it is known what retention removes.
+            // Later removals by retention are noticed from here on.
             let segment = batch.next.segment;
             self.move_to(Position { segment, offset: 0 });
             self.save().await?;
@@ -375,7 +375,7 @@ impl Worker {
                 segments = batch.removed_segments,
                 "forwarding goes on behind segments that retention removed"
             );
-            // They are counted once, whenever what comes next is sent.
+            // Save now, so that they are counted only once.
             let segment = self.progress.segment + batch.removed_segments;
             self.move_to(Position { segment, offset: 0 });
             self.save().await?;
@@ -406,15 +406,15 @@ impl Worker {
         let idle_since = *self.idle_since.get_or_insert_with(Instant::now);
         let is_due = match self.counts.health() {
             Health::Up => false,
-            // Its first request is what comes in, if anything comes soon.
+            // The first request is the next data, unless none comes soon.
             Health::Unknown => idle_since.elapsed() >= FIRST_PROBE,
             Health::Down(_) => true,
         };
-        let probes = !settling && is_due && self.probed.is_none_or(|probed| probed.elapsed() > PROBE);
+        let probes = !settling && is_due && self.probed.is_none_or(|probed| probed.elapsed() > PROBE_INTERVAL);
         let (probe, look) = match probes {
             true => {
                 self.probed = Some(Instant::now());
-                (Some(self.delivery.probe()), PROBE_PATIENCE)
+                (Some(self.delivery.probe()), PROBE_TIMEOUT)
             }
             false => (None, POLL_INTERVAL),
         };

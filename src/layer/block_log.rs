@@ -1,4 +1,4 @@
-//! The four helpers of OpenReward as spans: [`BlockLog`].
+//! OpenReward's four logging helpers, recorded as spans: [`BlockLog`].
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::span_ext::SpanExt as _;
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Part, Role, ToolCall, ToolCallId};
 
-/// Logs an agent's run in OpenReward's words, as spans.
+/// Logs an agent's run through OpenReward's helpers and records it as spans.
 ///
-/// The words, thoughts and calls of the model between two inputs become one model call; a tool's result becomes a span of the
-/// tool. The document of format `openreward` has the blocks that were logged; every other format and backend gets the run too.
+/// The model's messages, thoughts and calls between two inputs form one model call; a tool's result becomes a tool span. A document of
+/// format `openreward` contains the logged blocks; every other format and backend sees the run too.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,20 +27,20 @@ use crate::operation::{Kind, Message, Part, Role, ToolCall, ToolCallId};
 /// log.log_message(Role::Assistant, "It is -3 °C.");
 /// ```
 ///
-/// The spans hang under an agent's span, which is a child of the current one and closes when the log is dropped. To log to a
-/// server without spans there is `spanbridge::client`.
+/// The spans are children of an agent span, which is a child of the current span and closes when the log is dropped. To log to a server
+/// without spans, use `spanbridge::client`.
 #[derive(Debug)]
 pub struct BlockLog {
     agent: Span,
-    /// What the next model call is given.
+    /// The messages the next model call receives.
     history: Vec<Message>,
-    /// How many messages of the history no model call was given.
-    unheard: usize,
+    /// Number of messages in the history that no model call has received.
+    unsent: usize,
     turn: Option<Turn>,
     calls: HashMap<String, (String, Json)>,
 }
 
-/// A model call that may go on.
+/// A model call that may continue.
 #[derive(Debug)]
 struct Turn {
     span: Span,
@@ -48,7 +48,7 @@ struct Turn {
 }
 
 impl BlockLog {
-    /// A log of one run of this agent.
+    /// Starts the log of one run of this agent.
     #[must_use]
     pub fn new(agent: &str) -> Self {
         let span = tracing::info_span!(target: "spanbridge::call", "agent", otel.name = agent, openinference.span.kind = "AGENT");
@@ -56,25 +56,25 @@ impl BlockLog {
         Self {
             agent: span,
             history: Vec::new(),
-            unheard: 0,
+            unsent: 0,
             turn: None,
             calls: HashMap::new(),
         }
     }
 
-    /// The agent's span, for what else is known of the run.
+    /// The agent's span, for recording anything else about the run.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.agent
     }
 
-    /// Logs a message. The assistant's words belong to the model call in progress.
+    /// Logs a message. Assistant messages belong to the model call in progress.
     pub fn log_message(&mut self, role: Role, content: impl Into<Json>) {
         let said = message(&role, content.into());
         if role != Role::Assistant {
             self.end_turn();
             self.history.push(said);
-            self.unheard += 1;
+            self.unsent += 1;
             return;
         }
         let has_words = |turn: &Turn| turn.message.parts.iter().any(|part| !matches!(part, Part::Reasoning { .. }));
@@ -84,7 +84,7 @@ impl BlockLog {
         self.turn().message.parts.extend(said.parts);
     }
 
-    /// The model calls a tool.
+    /// Logs a tool call by the model.
     pub fn log_act(&mut self, call_id: &str, name: &str, arguments: impl Into<Json>) {
         let arguments = arguments.into();
         self.calls.insert(call_id.to_owned(), (name.to_owned(), arguments.clone()));
@@ -96,7 +96,7 @@ impl BlockLog {
         });
     }
 
-    /// A tool gives something back, which may earn a reward. A call that was not logged has no name.
+    /// Logs the output of a tool, with an optional reward. If the call was not logged, the tool has no name.
     pub fn log_observe(&mut self, call_id: &str, output: impl Into<Json>, reward: Option<f64>) {
         self.end_turn();
         let output = output.into();
@@ -113,7 +113,7 @@ impl BlockLog {
         });
     }
 
-    /// The model thinks.
+    /// Logs a thought of the model.
     pub fn log_think(&mut self, text: &str) {
         self.turn().message.parts.push(Part::Reasoning {
             text: Some(text.to_owned()),
@@ -139,14 +139,14 @@ impl BlockLog {
         }
         span.add_output_message(&message);
         self.history.push(message);
-        self.unheard = 0;
+        self.unsent = 0;
     }
 }
 
 impl Drop for BlockLog {
     fn drop(&mut self) {
         self.end_turn();
-        let heard = self.history.len().saturating_sub(self.unheard);
+        let heard = self.history.len().saturating_sub(self.unsent);
         for said in self.history.iter().skip(heard).filter(|said| said.role == Role::User) {
             let span = tracing::info_span!(target: "spanbridge::call", parent: &self.agent, "input");
             span.set_kind(Kind::UserInput).set_input(&said.content());
@@ -154,7 +154,7 @@ impl Drop for BlockLog {
     }
 }
 
-/// Content in any shape that the dialects know.
+/// Builds a message from content in any shape the dialects know.
 fn message(role: &Role, content: Json) -> Message {
     let read = match &content {
         Json::String(_) => None,

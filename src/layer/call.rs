@@ -1,4 +1,4 @@
-//! One model call from request to answer: [`ModelCall`].
+//! A single model call from request to response: [`ModelCall`].
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use super::span_ext::{self, SpanExt as _};
 use crate::dialect::messages::Direction;
 use crate::operation::{TokenCount, ToolDefinition};
 
-/// One call of a model, from the request to the answer or the failure.
+/// A model call, from the request to the response or failure.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,14 +27,14 @@ use crate::operation::{TokenCount, ToolDefinition};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// The span is named after the model and is a child of the current one. It closes when the call is dropped.
+/// The span is named after the model and is a child of the current span. It closes when the call is dropped.
 #[derive(Debug, Clone)]
 pub struct ModelCall {
     span: Span,
 }
 
 impl ModelCall {
-    /// A call of this model; `provider` is `openai`, `anthropic`, ...
+    /// Starts a call of this model; `provider` is `openai`, `anthropic` and so on.
     #[must_use]
     pub fn new(provider: &str, model: &str) -> Self {
         let name = format!("chat {model}");
@@ -51,7 +51,7 @@ impl ModelCall {
         Self { span }
     }
 
-    /// A call with the provider's own request body: model, messages, tools and parameters are taken from it.
+    /// Starts a call from the provider's own request body, taking the model, messages, tools and parameters from it.
     #[must_use]
     pub fn of_request(provider: &str, request: &(impl Serialize + ?Sized)) -> Self {
         let request = span_ext::json(request);
@@ -72,35 +72,35 @@ impl ModelCall {
         call.tools(&tools.iter().filter_map(tool).collect::<Vec<_>>())
     }
 
-    /// Messages into the model, in any shape that `spanbridge` reads.
+    /// Input messages, in any shape that `spanbridge` reads.
     #[must_use]
     pub fn messages(self, messages: &(impl Serialize + ?Sized)) -> Self {
         self.span.set_input_messages(messages);
         self
     }
 
-    /// Temperature and the like.
+    /// Request parameters such as the temperature.
     #[must_use]
     pub fn parameters(self, parameters: &(impl Serialize + ?Sized)) -> Self {
         self.span.set_parameters(parameters);
         self
     }
 
-    /// Tools offered to the model.
+    /// The tools offered to the model.
     #[must_use]
     pub fn tools(self, tools: &[ToolDefinition]) -> Self {
         self.span.set_tools(tools);
         self
     }
 
-    /// The span, for what the call's own methods do not cover.
+    /// The span, for anything this type's methods do not cover.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.span
     }
 
-    /// The model's answer: the provider's response body, or a message. Usage, finish reason, the answering model, the response's
-    /// id and log probabilities are taken from a body.
+    /// The model's answer: the provider's response body or a message. A body also supplies usage, finish reason, response model and id, and
+    /// log probabilities.
     pub fn answer(&self, response: &(impl Serialize + ?Sized)) -> &Self {
         if self.span.is_disabled() {
             return self;
@@ -139,7 +139,7 @@ impl ModelCall {
     /// Runs the call inside the span and records its answer or its error.
     ///
     /// # Errors
-    /// The error of `call`, as it is.
+    /// The error of `call`, unchanged.
     pub async fn finish<T, E, F>(self, call: F) -> Result<T, E>
     where
         F: Future<Output = Result<T, E>>,
@@ -154,7 +154,7 @@ impl ModelCall {
     /// Runs a blocking call inside the span and records its answer or its error.
     ///
     /// # Errors
-    /// The error of `call`, as it is.
+    /// The error of `call`, unchanged.
     pub fn finish_sync<T, E>(self, call: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         T: Serialize,
@@ -177,7 +177,7 @@ impl ModelCall {
     }
 }
 
-/// A tool of a request: OpenAI's `{function: {name, ..}}`, or `{name, description, input_schema}`.
+/// A tool definition: OpenAI's `{function: {name, ..}}`, or `{name, description, input_schema}`.
 fn tool(value: &Json) -> Option<ToolDefinition> {
     let inner = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
     Some(ToolDefinition {
@@ -187,7 +187,7 @@ fn tool(value: &Json) -> Option<ToolDefinition> {
     })
 }
 
-/// Tokens in a provider's words.
+/// Token counts from a provider's usage object.
 fn usage_of(usage: &Json) -> TokenCount {
     let count = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path)?.as_u64());
     let cache_read = count(&[
@@ -199,7 +199,7 @@ fn usage_of(usage: &Json) -> TokenCount {
     let cache_write = count(&["/cache_creation_input_tokens"]);
     let mut input = count(&["/prompt_tokens", "/input_tokens", "/promptTokenCount"]);
     if usage.get("cache_read_input_tokens").is_some() || cache_write.is_some() {
-        // Anthropic counts cached tokens beside the input, not in it.
+        // Anthropic does not include cached tokens in its input count.
         input = input.map(|input| {
             input
                 .saturating_add(cache_read.unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Spans to finished runs, in bounded memory.
+//! Collects spans into finished runs within bounded memory.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::documents::{self, Vocabulary};
 use crate::formats::{AnyFormat, Options};
 use crate::span::{AnyValue, Resource, Span, SpanId, TraceId};
 
-/// How much is kept, and how long.
+/// How much to keep, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) quiet: Duration,
@@ -18,17 +18,17 @@ pub(super) struct Limits {
     pub(super) bytes: usize,
 }
 
-/// How many traces whose documents are written are kept for late spans.
-const WRITTEN_KEPT: usize = 64;
+/// Maximum number of written traces kept for late spans.
+const MAX_WRITTEN_TRACES: usize = 64;
 
 #[derive(Debug)]
 struct Trace {
     spans: Vec<Span>,
     bytes: usize,
     last: Instant,
-    /// The root is among the spans: they come when they end.
+    /// The root has ended: spans arrive when they end.
     finished: bool,
-    /// Documents of all these spans are written.
+    /// The documents of all these spans have been written.
     written: bool,
     revision: u32,
 }
@@ -45,7 +45,7 @@ impl Trace {
         }
     }
 
-    /// Its order among those that have to go when memory is short: written ones go first, then those quiet longest.
+    /// Eviction order when memory is short: written traces first, then those quiet longest.
     fn rank(&self, id: TraceId) -> Rank {
         (!self.written, self.last, id)
     }
@@ -53,7 +53,7 @@ impl Trace {
 
 type Rank = (bool, Instant, TraceId);
 
-/// A parent in another process (bit 9 of the flags) makes a root of ours.
+/// A span with a parent in another process (bit 9 of the flags) is a root of this process.
 fn is_root(span: &Span) -> bool {
     span.parent.is_none() || span.flags & 0x200 != 0
 }
@@ -63,7 +63,7 @@ pub(super) struct Collector {
     pub(super) formats: Vec<&'static AnyFormat>,
     pub(super) options: Options,
     pub(super) limits: Limits,
-    /// Of the provider whose spans these are.
+    /// The resource of the provider that creates these spans.
     pub(super) resource: Arc<Resource>,
     sink: Sink,
     traces: HashMap<TraceId, Trace>,
@@ -105,8 +105,8 @@ impl Collector {
         }
     }
 
-    /// Takes spans that are open although the program ends: those of runs that are not written, and of runs whose root is one
-    /// of them. One that ended meanwhile is left out.
+    /// Takes spans still open when the program ends, if their run has not been written or its root is among them. Spans that ended in the
+    /// meantime are skipped.
     pub(super) fn take_open(&mut self, open: impl Iterator<Item = Span>, now: Instant) {
         let open: Vec<Span> = open.collect();
         let rooted: HashSet<TraceId> = open.iter().filter(|span| is_root(span)).map(|span| span.trace_id).collect();
@@ -121,7 +121,7 @@ impl Collector {
         }
     }
 
-    /// Adds a span to its trace, whose documents are to be written again.
+    /// Adds a span to its trace and marks the trace's documents as outdated.
     fn add(&mut self, span: Span, now: Instant, change: impl FnOnce(&mut Trace, &Span)) {
         let (id, bytes) = (span.trace_id, size(&span));
         let trace = self.traces.entry(id).or_insert_with(|| Trace::new(now));
@@ -135,7 +135,7 @@ impl Collector {
         self.bytes += bytes;
     }
 
-    /// How long until documents are due; `None`: no run is finished, or none is ever quiet for as long as it has to be.
+    /// Time until the next documents are due; `None` if no finished run is waiting or the quiet time never passes.
     pub(super) fn next_due(&self, now: Instant) -> Option<Duration> {
         let due = self.traces.values().filter(|trace| trace.finished && !trace.written);
         let due = due.filter_map(|trace| trace.last.checked_add(self.limits.quiet));
@@ -151,9 +151,9 @@ impl Collector {
             .filter(|(_, trace)| trace.written)
             .map(|(id, trace)| (trace.last, *id))
             .collect();
-        if written.len() > WRITTEN_KEPT {
+        if written.len() > MAX_WRITTEN_TRACES {
             written.sort_unstable();
-            let more = written.len() - WRITTEN_KEPT;
+            let more = written.len() - MAX_WRITTEN_TRACES;
             written.into_iter().take(more).for_each(|(_, id)| self.forget(id));
         }
     }
@@ -187,7 +187,7 @@ impl Collector {
         let _ = self.ranks.insert(trace.rank(id));
         let (finished, revision) = (trace.finished, trace.revision);
         trace.revision += 1;
-        // One trace is one run.
+        // One trace yields one run.
         for run in &Vocabulary::built_in().runs(trace.spans.clone(), Vec::new()) {
             let take = match &mut self.sink {
                 Sink::Documents(take) => take,
@@ -223,7 +223,7 @@ impl Collector {
     }
 }
 
-/// About how many bytes a span takes in memory.
+/// Approximate size of a span in memory, in bytes.
 fn size(span: &Span) -> usize {
     fn value(value: &AnyValue) -> usize {
         match value {

@@ -1,4 +1,4 @@
-//! Notices filters that keep all spans from the Layer, and a layer of tracing-opentelemetry that exports them a second time.
+//! Detects filters that keep all spans from the Layer, and a tracing-opentelemetry layer that would export them twice.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,17 +14,17 @@ use tracing_subscriber::registry::LookupSpan;
 use super::span_layer::Layer;
 use super::undelivered::report_line;
 
-/// How long a program may take until its first span.
+/// How long a program may take to open its first span.
 pub(super) const FIRST_SPANS: Duration = Duration::from_secs(60);
 
-/// What the Layers of this process were given.
+/// The spans that the Layers of this process received.
 pub(super) static PROCESS: Seen = Seen::new();
 
-/// The spans that Layers were given, and those that a filter kept from them.
+/// Counts what the Layers received and what a filter kept from them.
 #[derive(Debug)]
 pub(super) struct Seen {
     has_spans: AtomicBool,
-    /// Places in the code that make spans of at least level INFO.
+    /// Number of callsites that create spans of level INFO or above.
     places: AtomicUsize,
 }
 
@@ -48,7 +48,7 @@ impl Seen {
         }
     }
 
-    /// Why no span has reached a Layer, where a filter is the reason. `most`: the most verbose level that all filters let through.
+    /// Explains which filter kept all spans from the Layers, if one did. `most` is the most verbose level that all filters let through.
     fn missing(&self, most: LevelFilter) -> Option<String> {
         if self.has_spans.load(Ordering::Relaxed) {
             return None;
@@ -68,7 +68,7 @@ impl Seen {
     }
 }
 
-/// Reports after a while that no span has reached a Layer, if a filter is the reason. One thread a process waits for that.
+/// Reports after `wait` that no span has reached a Layer, if a filter is the reason. Only one thread per process waits for that.
 pub(super) fn watch(wait: Duration, report: impl FnOnce(&str) + Send + 'static) -> std::io::Result<()> {
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
     if IS_WATCHED.swap(true, Ordering::Relaxed) {
@@ -84,7 +84,7 @@ pub(super) fn watch(wait: Duration, report: impl FnOnce(&str) + Send + 'static) 
     watched.map(drop)
 }
 
-/// Whether a layer of tracing-opentelemetry is below the Layer, or directly above it. One that is boxed is not found.
+/// Whether a tracing-opentelemetry layer is below the Layer or directly above it. A boxed one is not found.
 pub(super) fn has_other_layer<S, T>(dispatch: &Dispatch) -> bool
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
@@ -94,7 +94,7 @@ where
     type_name::<S>().contains("::OpenTelemetryLayer<") || dispatch.downcast_ref::<Above<S, T>>().is_some()
 }
 
-/// Warns once that there is such a layer.
+/// Warns once about such a layer.
 pub(super) fn report_other_layer() {
     static IS_REPORTED: AtomicBool = AtomicBool::new(false);
     if !IS_REPORTED.swap(true, Ordering::Relaxed) {

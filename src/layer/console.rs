@@ -1,4 +1,4 @@
-//! `OTEL_TRACES_EXPORTER=console`: each batch as one line of OTLP/JSON on standard output.
+//! `OTEL_TRACES_EXPORTER=console` writes each batch as one line of OTLP/JSON to standard output.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use super::convert;
 use crate::span::{Resource, json};
 
-/// Writes spans for people and for `spanbridge convert`.
+/// Writes spans for people to read, and for `spanbridge convert`.
 #[derive(Debug, Default)]
 pub(super) struct Console(Mutex<Arc<Resource>>);
 

@@ -1,4 +1,4 @@
-//! Between OpenTelemetry's SDK values and ours.
+//! Converts between OpenTelemetry SDK values and our own.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,6 @@ use tracing::Metadata;
 
 use crate::span::{AnyValue, Attributes, Event, Link, Resource, Scope, Span, SpanId, SpanKind, Status, TraceId, UnixNanos};
 
-/// A value.
 pub(super) fn any_value(value: &Value) -> AnyValue {
     match value {
         Value::Bool(flag) => AnyValue::Bool(*flag),
@@ -46,8 +45,8 @@ fn event(event: &SdkEvent) -> Event {
     }
 }
 
-/// A span as the readers of dialects want it, before it has ids: these are made up. No moment is after its begin: what a moment means
-/// for the operation is read where the whole span is known.
+/// A span for the dialect readers before it has ids, so they are made up. It starts after every event: the meaning of event times for the
+/// operation is read later, when the whole span is known.
 pub(super) fn for_reading(metadata: &'static Metadata<'static>, name: &str, list: &[KeyValue], events: &[SdkEvent]) -> Option<Span> {
     let mut span = Span::new(TraceId::from_bytes(&[1; 16])?, SpanId::from_bytes(&[1; 8])?, name);
     span.start = UnixNanos(u64::MAX);
@@ -79,7 +78,7 @@ pub(super) fn span(data: SpanData, resource: &Arc<Resource>) -> Option<Span> {
     let mut out = Span::new(trace_id, span_id, data.name.into_owned());
     out.trace_state = context.trace_state().header();
     out.parent = SpanId::from_bytes(&data.parent_span_id.to_bytes());
-    // Bits 8 and 9: whether the parent is known to be remote or not, as the OTLP exporter writes them.
+    // As in the OTLP exporter, bits 8 and 9 tell whether the parent is known to be remote.
     out.flags = u32::from(context.trace_flags().to_u8()) | 0x100 | if data.parent_span_is_remote { 0x200 } else { 0 };
     out.kind = match data.span_kind {
         SdkKind::Internal => SpanKind::Internal,
@@ -132,7 +131,7 @@ pub(super) fn span(data: SpanData, resource: &Arc<Resource>) -> Option<Span> {
     Some(out)
 }
 
-/// An OTLP value as the SDK represents it: what it has no type for is JSON text.
+/// An OTLP value as an SDK value; types the SDK lacks become JSON text.
 pub(super) fn sdk_value(value: &AnyValue) -> Value {
     match value {
         AnyValue::Bool(flag) => Value::Bool(*flag),
@@ -144,7 +143,7 @@ pub(super) fn sdk_value(value: &AnyValue) -> Value {
     }
 }
 
-/// A list of one kind: the SDK has no other.
+/// A homogeneous list, the only kind the SDK supports.
 fn sdk_array(list: &[AnyValue]) -> Option<Value> {
     macro_rules! all {
         ($variant:ident, $array:ident, $item:ident => $made:expr) => {
@@ -183,7 +182,7 @@ fn sdk_context(trace_id: TraceId, span_id: SpanId, flags: u32, state: &str, remo
     )
 }
 
-/// A resource that was read back.
+/// Converts a resource back to the SDK's type.
 pub(super) fn sdk_resource(resource: &Resource) -> SdkResource {
     let builder = SdkResource::builder_empty();
     if resource.schema_url.is_empty() {
@@ -195,7 +194,7 @@ pub(super) fn sdk_resource(resource: &Resource) -> SdkResource {
     }
 }
 
-/// A span that was read back.
+/// Converts a span back to the SDK's type.
 pub(super) fn sdk_span(span: &Span) -> SpanData {
     let mut events = SpanEvents::default();
     events.dropped_count = span.dropped_events;

@@ -1,30 +1,30 @@
-//! Reads the `Debug` form of a value: `#[instrument]` records parameters and returned values in it.
+//! Parses the `Debug` form in which `#[instrument]` records parameters and return values.
 
 use serde_json::{Map, Value as Json};
 
-/// How deep lists and options may be in one another.
-const DEPTH: usize = 64;
+/// Maximum nesting of lists and options.
+const MAX_DEPTH: usize = 64;
 
-/// A value in its `Debug` form as JSON: numbers, texts, characters, and lists, maps and sets of them; `Some(..)` is its content, `None` and
-/// `()` are null. Anything else stays text.
+/// Converts a `Debug` form to JSON: numbers, texts, characters, and lists, maps and sets of these. `Some(..)` becomes its content, `None`
+/// and `()` become null, anything else stays text.
 pub(super) fn of_debug(text: &str) -> Json {
     let text = text.trim();
     read(text).unwrap_or_else(|| Json::String(text.to_owned()))
 }
 
-/// What a function returned.
+/// The return value of a function.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Returned {
-    /// The value, without the quotes of a text.
+    /// The value; a text comes without its quotes.
     Value(String),
     /// The error of a `Result`.
     Error(String),
-    /// `()`: nothing.
+    /// `()`.
     Nothing,
 }
 
 impl Returned {
-    /// Reads what `ret` recorded, in `Debug` or `Display` form.
+    /// Parses the value recorded by `ret`, in `Debug` or `Display` form.
     pub(super) fn of(text: &str) -> Self {
         match text {
             "()" | "Ok(())" => Self::Nothing,
@@ -37,8 +37,8 @@ impl Returned {
     }
 }
 
-/// What a field says whose value was formatted, by `Debug` or by `Display`: without what `Debug` alone adds. `None`: nothing.
-pub(super) fn said(text: String) -> Option<String> {
+/// The value of a field formatted with `Debug` or `Display`, without what `Debug` adds; `None` for the text `None`.
+pub(super) fn field_text(text: String) -> Option<String> {
     let is_form = match text.as_bytes().first() {
         Some(b'"') => text.contains('\\'),
         Some(b'[' | b'{') => text.contains('\\') || text.contains("Some(") || text.contains("None"),
@@ -49,7 +49,7 @@ pub(super) fn said(text: String) -> Option<String> {
     Some(if is_form { unquoted(&text) } else { text })
 }
 
-/// A text without what its `Debug` form adds. Lists and maps are JSON, which most of them are already; anything else stays as it is.
+/// Strips what `Debug` adds to a text. Lists and maps become JSON, which most already are; anything else is unchanged.
 fn unquoted(text: &str) -> String {
     let is_form = text.starts_with(['"', '\'', '[', '{']) || inside(text, "Some").is_some() || text == "None";
     match is_form.then(|| read(text)).flatten() {
@@ -60,19 +60,19 @@ fn unquoted(text: &str) -> String {
     }
 }
 
-/// The content of a variant with one field.
+/// The content of a tuple variant with one field.
 fn inside<'a>(text: &'a str, variant: &str) -> Option<&'a str> {
     text.strip_prefix(variant)?.strip_prefix('(')?.strip_suffix(')')
 }
 
-/// The JSON of a whole `Debug` form, if it is made of nothing else than what JSON has.
+/// Parses a whole `Debug` form, if it contains only what JSON can express.
 fn read(text: &str) -> Option<Json> {
     let mut form = Form { rest: text };
-    let value = form.value(DEPTH)?;
+    let value = form.value(MAX_DEPTH)?;
     form.rest.trim_start().is_empty().then_some(value)
 }
 
-/// A `Debug` form that is read from left to right.
+/// Parser for a `Debug` form.
 struct Form<'a> {
     rest: &'a str,
 }
@@ -88,7 +88,7 @@ impl<'a> Form<'a> {
         self.rest = self.rest.trim_start();
         match self.rest.chars().next()? {
             '"' => self.text('"').map(Json::String),
-            // Of one character: longer text in such quotes is no form of `Debug`.
+            // Exactly one character: `Debug` never puts longer text in single quotes.
             '\'' => self.text('\'').filter(|text| text.chars().count() == 1).map(Json::String),
             '[' => {
                 self.skip("[")?;
@@ -100,7 +100,7 @@ impl<'a> Form<'a> {
             }
             _ if self.skip("Some(").is_some() => {
                 let value = self.value(depth)?;
-                // The alternate form has a comma behind each field.
+                // The alternate form has a comma after each field.
                 let _ = self.skip(",");
                 self.skip(")").map(|()| value)
             }
@@ -108,7 +108,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The items of a list or set, behind those that are known, up to its end.
+    /// Parses the remaining items of a list or set, up to its end.
     fn items(&mut self, end: char, mut items: Vec<Json>, depth: usize) -> Option<Vec<Json>> {
         while !self.rest.trim_start().starts_with(end) {
             if !items.is_empty() {
@@ -122,7 +122,7 @@ impl<'a> Form<'a> {
         self.skip(end.encode_utf8(&mut [0; 4])).map(|()| items)
     }
 
-    /// A map, or a set: nothing but the colon behind the first key tells which.
+    /// Parses a map or a set; only the colon after the first key tells them apart.
     fn members(&mut self, depth: usize) -> Option<Json> {
         let mut map = Map::new();
         while !self.rest.trim_start().starts_with('}') {
@@ -143,7 +143,7 @@ impl<'a> Form<'a> {
         self.skip("}").map(|()| Json::Object(map))
     }
 
-    /// A number or one of the words that JSON has, too. Integers beyond 64 bits keep their digits as text.
+    /// Parses a number or a word that JSON also has. Integers beyond 64 bits stay text, to keep their digits.
     fn word(&mut self) -> Option<Json> {
         let end = self
             .rest
@@ -165,7 +165,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// A quoted text or character without its quotes and escapes.
+    /// Parses a quoted text or character, undoing escapes.
     fn text(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut letters = self.rest.strip_prefix(quote)?.chars();
@@ -181,7 +181,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The character of an escape of Rust, behind its backslash; JSON's are among them or beside them.
+/// The character of a Rust escape after its backslash; JSON escapes are accepted too.
 fn escaped(letters: &mut std::str::Chars<'_>) -> Option<char> {
     Some(match letters.next()? {
         'n' => '\n',

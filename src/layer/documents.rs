@@ -1,4 +1,4 @@
-//! Documents in the process: an exporter that reassembles finished runs and writes documents to a sink, without a server.
+//! In-process documents: an exporter that assembles finished runs and writes documents to a sink, without a server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,17 +19,17 @@ use super::undelivered::report_line;
 use crate::documents::{self, UnknownFormat};
 use crate::formats::{AnyFormat, Options};
 
-/// Why a [`Documents`] exporter cannot be made.
+/// Why a [`Documents`] exporter cannot be created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DocumentsError {
-    /// There is no format with this name.
+    /// No format has this name.
     Format(String),
-    /// The folder or file cannot be made.
+    /// The folder or file cannot be created.
     Sink {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
 }
@@ -52,12 +52,12 @@ impl std::error::Error for DocumentsError {
     }
 }
 
-/// A [`SpanExporter`] that makes documents of finished runs on a separate thread.
+/// A [`SpanExporter`] that writes documents of finished runs on a separate thread.
 ///
-/// A run is finished when its root has ended and no span of it came for a while ([`with_quiet`](Self::with_quiet)).
-/// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. At shutdown every run is
-/// written, unfinished ones marked as such; where [`Setup::with_documents`](super::Setup::with_documents) has it, with
-/// the spans that are still open as far as they are known.
+/// A run is finished once its root has ended and none of its spans has arrived for a while ([`with_quiet`](Self::with_quiet));
+/// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. Shutdown writes every run and marks
+/// unfinished ones as such. With [`Setup::with_documents`](super::Setup::with_documents), those include the spans that are still open, as
+/// far as they are known.
 ///
 /// ```
 /// use opentelemetry::KeyValue;
@@ -99,13 +99,13 @@ impl fmt::Debug for Documents {
     }
 }
 
-/// Where a [`Documents`] takes its orders.
+/// Sends orders to the thread of a [`Documents`].
 pub(super) type Inbox = SyncSender<Order>;
 
 pub(super) enum Order {
     /// Spans that have ended.
     Spans(Vec<SpanData>),
-    /// Spans that are open although the program ends; nothing but `Stop` comes after them.
+    /// Spans still open when the program ends; only `Stop` follows.
     Open(Vec<SpanData>),
     Tune(Box<dyn FnOnce(&mut Collector) + Send>),
     Flush(SyncSender<()>),
@@ -115,7 +115,7 @@ pub(super) enum Order {
 /// Attaches an exporter to a provider.
 pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
-/// Documents that the environment asks for, of one format or of several with commas between.
+/// The exporter requested by the environment, for one or more comma-separated formats.
 pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
     let documents = match (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
         (Some(folder), Some(formats)) => Documents::to_directory_of(formats.split(',').map(str::trim), folder)
@@ -139,10 +139,10 @@ pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
 }
 
 impl Documents {
-    /// Documents as files `<trace id>.<format>.json` in a folder, indented, replaced when a late span changes them.
+    /// Writes documents as indented files `<trace id>.<format>.json` in a folder, and replaces them if late spans change them.
     ///
     /// # Errors
-    /// When there is no such format, or the folder cannot be made.
+    /// When the format does not exist, or the folder cannot be created.
     pub fn to_directory(format: &str, folder: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
         Self::to_directory_of([format], folder)
     }
@@ -160,10 +160,10 @@ impl Documents {
         Ok(Self::start(formats, sink::directory(folder)))
     }
 
-    /// Documents at the end of a file, one a line.
+    /// Appends documents to a file, one per line.
     ///
     /// # Errors
-    /// When there is no such format, or the file cannot be opened.
+    /// When the format does not exist, or the file cannot be opened.
     pub fn to_file(format: &str, path: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
         let format = known(format)?;
         let path = path.into();
@@ -175,16 +175,16 @@ impl Documents {
         Ok(Self::start(vec![format], sink::lines(path, file)))
     }
 
-    /// Documents to a function. A document that the function panics at is lost, the next ones are not.
+    /// Passes documents to a function. If the function panics, only that document is lost.
     ///
     /// # Errors
-    /// When there is no such format.
+    /// When the format does not exist.
     pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Result<Self, DocumentsError> {
         Ok(Self::start(vec![known(format)?], sink::callback(callback)))
     }
 
-    /// Runs to a function, for a format of your own or anything else that needs no document. A run that the function panics at is
-    /// lost, the next ones are not. [`and_format`](Self::and_format) and [`with_options`](Self::with_options) change nothing here.
+    /// Passes runs to a function, for a format of your own or anything else that needs no document. If the function panics, only that run
+    /// is lost. [`and_format`](Self::and_format) and [`with_options`](Self::with_options) have no effect here.
     ///
     /// ```
     /// use spanbridge::layer::{Documents, Setup};
@@ -202,7 +202,7 @@ impl Documents {
     }
 
     fn start(formats: Vec<&'static AnyFormat>, sink: Sink) -> Self {
-        // Batches wait here while documents are made: the batch processor slows down before memory grows.
+        // Bounded, so that the batch processor slows down instead of memory growing while documents are written.
         let (inbox, orders) = mpsc::sync_channel(4);
         let thread = std::thread::Builder::new()
             .name("spanbridge-documents".to_owned())
@@ -216,7 +216,7 @@ impl Documents {
         }
     }
 
-    /// Its inbox, and what attaches it to a provider.
+    /// Its inbox, and a function that attaches it to a provider.
     pub(super) fn attached(self) -> (Inbox, Attach) {
         (self.inbox(), Box::new(|builder| builder.with_batch_exporter(self)))
     }
@@ -230,29 +230,29 @@ impl Documents {
         self
     }
 
-    /// One more format for the same sink.
+    /// Adds a format for the same sink.
     ///
     /// # Errors
-    /// When there is no such format.
+    /// When the format does not exist.
     pub fn and_format(self, format: &str) -> Result<Self, DocumentsError> {
         let format = known(format)?;
         Ok(self.tuned(move |collector| collector.formats.push(format)))
     }
 
-    /// Choices of the formats, by `<format>.<name>`.
+    /// Options of the formats, by `<format>.<name>`.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         self.tuned(move |collector| collector.options = options)
     }
 
-    /// How long a run whose root has ended waits for late spans. 250 milliseconds by default.
+    /// How long to wait for late spans once a run's root has ended; 250 milliseconds by default.
     #[must_use]
     pub fn with_quiet(self, quiet: Duration) -> Self {
         self.tuned(move |collector| collector.limits.quiet = quiet)
     }
 
-    /// How many spans and about how many bytes of them are kept at most (100,000 and 256 MiB by default).
-    /// Beyond that the run that was quiet longest is written, unfinished if its root has not ended.
+    /// Maximum number of spans kept, and their approximate size in bytes (100,000 and 256 MiB by default). Beyond that, the run that has
+    /// been quiet longest is written, as unfinished if its root has not ended.
     #[must_use]
     pub fn with_memory(self, spans: usize, bytes: usize) -> Self {
         self.tuned(move |collector| {

@@ -1,4 +1,4 @@
-//! Converts what was recorded on a span to the exported attributes.
+//! Converts the record of a span to the exported attributes.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use super::words::{kind_of_word, words};
 use super::write::OpenInferenceWriter;
 use crate::operation::Kind;
 
-/// Writes what was recorded on a span that ends; returns how many attributes that were.
+/// Writes the record of a span that ends; returns the number of attributes.
 pub(super) fn write(mut record: Record, span: &mut impl Span) -> usize {
     if record.is_idle() {
         return 0;
@@ -47,8 +47,8 @@ pub(super) fn write(mut record: Record, span: &mut impl Span) -> usize {
     count
 }
 
-/// The short way, for a span whose fields map as their callsite and the kind determine: returns the attributes. `None` if it is
-/// no such span; its record is as it was then.
+/// Fast path for spans whose mapping depends only on the callsite and the kind: emits their attributes. `None` for any other span, whose
+/// record is left unchanged.
 fn take_mapped(record: &mut Record, mut give: impl FnMut(KeyValue)) -> Option<()> {
     let plan = record.plan;
     if record.more.is_some() || plan.known_target || plan.returns.load(Ordering::Relaxed) {
@@ -67,7 +67,7 @@ fn take_mapped(record: &mut Record, mut give: impl FnMut(KeyValue)) -> Option<()
     Some(())
 }
 
-/// The kind in the declared fields, if any; `None` outside if one has a word that is no kind.
+/// The kind named by the declared fields, if any; the outer `None` means that one has an unknown word.
 #[expect(clippy::option_option, reason = "no kind is not the same as an unknown one")]
 fn known_kind(record: &Record) -> Option<Option<Kind>> {
     let plan = record.plan;
@@ -91,17 +91,17 @@ fn known_kind(record: &Record) -> Option<Option<Kind>> {
     }))
 }
 
-/// What a span gets when it ends.
+/// Everything written to a span when it ends.
 struct Finished {
-    /// `otel.name`, which may have been recorded after the span began.
+    /// `otel.name`, if recorded after the span began.
     name: Option<String>,
     attributes: Vec<KeyValue>,
     events: Vec<Event>,
     status: Option<Status>,
 }
 
-/// The attributes, events and the status of a span that closes. What is small comes before the messages: a provider
-/// with the SDK's own limit of 128 then drops some of these and never the model's name.
+/// The attributes, events and status of a span that closes. Small attributes precede the messages, so that a provider with the SDK's
+/// default limit of 128 drops parts of the messages and never the model's name.
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
     let mut more = record.more.take().map_or_else(Default::default, |more| *more);
@@ -148,7 +148,7 @@ fn finish(mut record: Record) -> Finished {
     }
     let (mut status, event) = contents.status();
     let SpanContents { mut attributes, lists, .. } = contents;
-    // Which declared fields may share a key is known; a short word and a key that was not declared may always.
+    // Collisions among declared fields are known in advance; short names and undeclared keys may always collide.
     if plan.clash || traits.shorts && !only_declared {
         dedupe(&mut attributes);
     }
@@ -175,7 +175,7 @@ fn finish(mut record: Record) -> Finished {
     }
 }
 
-/// Viewers of OpenInference show `input.value` and `output.value`: memory, states and interrupts have them too.
+/// OpenInference viewers show `input.value` and `output.value`, so memory, state and interrupt spans get these too.
 fn show(kind: Kind, attributes: &mut Vec<KeyValue>) {
     let (inputs, outputs): (&[&str], &[&str]) = match kind {
         Kind::MemoryRead => (&["spanbridge.memory.query"], &["spanbridge.memory.results"]),
@@ -203,7 +203,7 @@ fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
     }
 }
 
-/// One value a key: the last one, in the position of the first.
+/// Keeps one value per key: the last one, in the position of the first.
 fn dedupe(attributes: &mut Vec<KeyValue>) {
     if attributes.len() > 64 {
         let mut at = std::collections::HashMap::with_capacity(attributes.len());
@@ -236,7 +236,7 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
     }
 }
 
-/// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has. Returns the kind.
+/// Reads a span of another dialect with the reader's tables and adds its OpenInference form. Returns the kind.
 fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut SpanOutcome) -> Option<Kind> {
     let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {

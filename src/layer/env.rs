@@ -1,16 +1,16 @@
-//! Reads the environment as the OpenTelemetry specification demands: empty is unset, a bad value is reported and unset.
+//! Reads the environment as the OpenTelemetry specification requires: empty values count as unset, bad ones are reported and ignored.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::undelivered::report_line;
 
-/// The variables of a process, or of a test.
+/// The variables of the process, or of a test.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Env(Option<BTreeMap<String, String>>);
 
 impl Env {
-    /// The variables of this process.
+    /// Reads the variables of this process.
     pub(super) fn process() -> Self {
         Self(None)
     }
@@ -22,7 +22,7 @@ impl Env {
         ))
     }
 
-    /// A value that is not blank.
+    /// The trimmed value, unless it is blank.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let value = match &self.0 {
             Some(map) => map.get(name).cloned(),
@@ -31,12 +31,12 @@ impl Env {
         value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// The first of these that is set.
+    /// The first of these variables that is set.
     pub(super) fn first(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| self.text(name))
     }
 
-    /// `true`, in any case; `1`, `yes` and `on` too, as OpenInference has it.
+    /// True for `true` in any case and, like OpenInference, for `1`, `yes` and `on`.
     pub(super) fn flag(&self, name: &str) -> bool {
         match self.text(name) {
             Some(word) if ["true", "1", "yes", "on"].iter().any(|on| word.eq_ignore_ascii_case(on)) => true,
@@ -49,7 +49,7 @@ impl Env {
         }
     }
 
-    /// A number.
+    /// The value as a number.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         let text = self.text(name)?;
         let number = text.parse().ok();
@@ -59,13 +59,13 @@ impl Env {
         number
     }
 
-    /// Milliseconds.
+    /// The first of these variables that is a number, as milliseconds.
     pub(super) fn millis(&self, names: &[&str]) -> Option<Duration> {
         names.iter().find_map(|name| self.number(name)).map(Duration::from_millis)
     }
 }
 
-/// Reports that a variable was not understood: on standard error, since there is no subscriber yet.
+/// Reports an invalid variable on standard error, since no subscriber exists yet.
 pub(super) fn bad(name: &str, value: &str) {
     report_line(format_args!("{name}={value:?} is not understood and has no effect"));
 }

@@ -3,28 +3,28 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed. `Debug` gives the same as `Display`: it is what a `main` that
-/// returns the error prints.
+/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed. `Debug` prints the same as `Display`, since that is what a `main` that
+/// returns the error shows.
 #[non_exhaustive]
 pub enum InitError {
     /// The OTLP exporter cannot be built from the environment.
     Exporter(opentelemetry_otlp::ExporterBuildError),
     /// `OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, and the crate was built without the feature `layer-grpc`.
     NoGrpc,
-    /// A certificate or key that the environment names cannot be read.
+    /// A certificate or key named in the environment cannot be read.
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The program has a global subscriber already: compose with [`layer()`](super::layer()) instead.
+    /// The program already has a global subscriber: compose with [`layer()`](super::layer()) instead.
     Subscriber(Box<dyn std::error::Error + Send + Sync>),
-    /// A thread or a file that the Layer needs cannot be had.
+    /// A thread or file that the Layer needs cannot be created.
     Io {
-        /// What it was for.
+        /// Its purpose.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
 }
@@ -34,7 +34,7 @@ impl fmt::Display for InitError {
         match self {
             Self::Exporter(error) => {
                 let words = error.to_string();
-                // The only fault that an endpoint can have before it is used.
+                // The only fault of an endpoint that can be detected before it is used.
                 let advice = if words.contains("invalid endpoint") {
                     " (an endpoint begins with http:// or https://)"
                 } else {

@@ -1,4 +1,4 @@
-//! How spans leave at the end of a process, within a bound: open ones to documents, ended ones everywhere.
+//! Delivers spans within a time limit when a process ends: ended ones everywhere, open ones only to documents.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use super::privacy::Privacy;
 use super::snapshot;
 use super::undelivered::{self, Undelivered};
 
-/// What has to know that the program ends.
+/// Everything that takes part in the end of the program.
 #[derive(Clone)]
 pub(super) struct Exit {
     pub(super) provider: SdkTracerProvider,
@@ -23,9 +23,9 @@ pub(super) struct Exit {
     privacy: Option<Arc<Privacy>>,
     layers: Arc<Mutex<Vec<Arc<OpenSpans>>>>,
     undelivered: Undelivered,
-    /// Whoever comes second (the guard, a signal) waits until the first is through.
+    /// If the guard and a signal both shut down, the second waits for the first.
     turn: Arc<Mutex<()>>,
-    /// The process that has the threads of the processors: a child that was forked has none of them.
+    /// The process that runs the processors' threads; a forked child has none of them.
     process: u32,
 }
 
@@ -55,7 +55,7 @@ impl Exit {
         }
     }
 
-    /// A list for the open spans of one more layer, if there are documents.
+    /// Registers the open spans of another layer, if documents are written.
     pub(super) fn watch(&self, list: impl FnOnce() -> OpenSpans) -> Option<Arc<OpenSpans>> {
         if self.documents.is_empty() {
             return None;
@@ -66,15 +66,15 @@ impl Exit {
         Some(list)
     }
 
-    /// Sends what has ended; whether all of it left in time.
+    /// Sends the spans that have ended; returns whether all were sent in time.
     pub(super) fn flush(&self) -> bool {
         self.within_bound("spanbridge-flush", |exit| exit.provider.force_flush().is_ok())
     }
 
-    /// Sends what there is and takes no more; whether all of it left in time.
+    /// Sends all spans and stops accepting more; returns whether all were sent in time.
     pub(super) fn shut_down(&self) -> bool {
         let is_sent = self.within_bound("spanbridge-exit", |exit| {
-            // What has ended leaves even if a panic has poisoned the registry's lock of an open span.
+            // A panic may have poisoned the registry's lock of an open span; ended spans must leave regardless.
             let _ = catch_unwind(AssertUnwindSafe(|| exit.send_open()));
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
         });
@@ -89,7 +89,7 @@ impl Exit {
         is_sent
     }
 
-    /// Whether this process has none of the threads that send.
+    /// Whether this process lacks the threads that send spans.
     fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }
@@ -109,7 +109,7 @@ impl Exit {
         }
     }
 
-    /// On a separate thread: processors wait one after the other, each as long as it may.
+    /// Runs `work` on a separate thread, because processors wait one after the other, each up to its own limit.
     fn within_bound(&self, name: &str, work: impl FnOnce(&Self) -> bool + Send + 'static) -> bool {
         if self.is_forked() {
             return false;

@@ -1,4 +1,4 @@
-//! What a layer adds to its spans.
+//! Optional attributes and behaviour of a layer.
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flags {

@@ -14,7 +14,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use super::env::Env;
 use super::scope::own_scope;
 
-/// The global provider is one of ours.
+/// Whether the global provider is one of ours.
 static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Makes our provider the global one.
@@ -28,10 +28,10 @@ pub(super) fn is_ours() -> bool {
     OURS.load(Ordering::Relaxed)
 }
 
-/// The trace that started this process.
+/// The span that started this process.
 static STARTED_BY: OnceLock<Context> = OnceLock::new();
 
-/// Roots of this process belong to the trace of `TRACEPARENT` and `TRACESTATE`, if these are set.
+/// Makes root spans of this process children of `TRACEPARENT` and `TRACESTATE`, if set.
 pub(super) fn continue_from(env: &Env) {
     let Some(parent) = env.text("TRACEPARENT") else { return };
     let mut carrier = HashMap::from([("traceparent".to_owned(), parent)]);
@@ -42,7 +42,7 @@ pub(super) fn continue_from(env: &Env) {
     }
 }
 
-/// The parent of a span: the context's, else what started this process.
+/// The parent of a span: the context's span, or else the one that started this process.
 pub(super) fn parent(context: &Context) -> &Context {
     match STARTED_BY.get() {
         Some(root) if !context.has_active_span() => root,
@@ -50,8 +50,8 @@ pub(super) fn parent(context: &Context) -> &Context {
     }
 }
 
-/// The global provider's tracer, asked for when spans need it: the provider may be set after the subscriber, and after the
-/// first spans, which are lost then.
+/// The tracer of the global provider, looked up when spans need it, since the provider may be set after the subscriber. Spans opened before
+/// that are lost.
 #[derive(Debug, Clone, Default)]
 pub struct GlobalTracer(Arc<OnceLock<BoxedTracer>>);
 
@@ -64,7 +64,7 @@ impl Tracer for GlobalTracer {
         }
         let tracer = global::tracer_with_scope(own_scope());
         let span = tracer.build_with_context(builder, parent_cx);
-        // Before there is a provider, spans are none: they have no id, or their parent's.
+        // Without a provider, spans are no-ops that have no id or their parent's.
         if span.span_context().is_valid() && span.span_context() != parent_cx.span().span_context() {
             let _ = self.0.set(tracer);
         }

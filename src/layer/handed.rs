@@ -1,4 +1,4 @@
-//! What tracing-opentelemetry gets of a span when it is asked about one. See [`super::shadow`].
+//! Spans handed to tracing-opentelemetry when it is asked about them. See [`super::shadow`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,32 +10,32 @@ use opentelemetry::{Context, Value};
 
 use super::life::Early;
 
-/// The attribute with which the builder of such a span comes back to our tracer.
+/// Attribute that identifies such a span when its builder comes back to our tracer.
 pub(super) const NUMBER: &str = "spanbridge.handed";
 
-/// Those whose builders have not come back.
+/// The spans whose builders have not come back yet.
 #[derive(Debug, Default)]
-pub(super) struct Handed(Mutex<HashMap<i64, Kept>>);
+pub(super) struct Handed(Mutex<HashMap<i64, HandedSpan>>);
 
-/// What the span is.
+/// The span that was handed out.
 #[derive(Debug)]
-pub(super) enum Kept {
-    /// One that has not begun: it opened then, and had this.
+pub(super) enum HandedSpan {
+    /// Not begun yet: its start time and early attributes.
     Waiting(SystemTime, Option<Box<Early>>),
-    /// The one of this context.
+    /// Already begun, in this context.
     Begun(Context),
 }
 
 impl Handed {
-    /// Keeps it; the number is what [`NUMBER`] has to be.
-    pub(super) fn keep(&self, kept: Kept) -> i64 {
+    /// Stores a span; returns the value to set for [`NUMBER`].
+    pub(super) fn keep(&self, kept: HandedSpan) -> i64 {
         static NEXT: AtomicI64 = AtomicI64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(number, kept);
         number
     }
 
-    /// Gives a builder that comes back what its span had; the context of the span if there is one already.
+    /// Restores the data of a builder that comes back; returns the span's context if it has begun already.
     pub(super) fn complete(&self, builder: &mut SpanBuilder) -> Option<Context> {
         let attributes = builder.attributes.as_mut()?;
         let place = attributes.iter().position(|pair| pair.key.as_str() == NUMBER)?;
@@ -45,8 +45,8 @@ impl Handed {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)?;
         attributes.remove(place);
         match kept {
-            Kept::Begun(context) => return Some(context),
-            Kept::Waiting(start, early) => {
+            HandedSpan::Begun(context) => return Some(context),
+            HandedSpan::Waiting(start, early) => {
                 builder.start_time = Some(start);
                 if let Some(early) = early {
                     attributes.splice(0..0, early.attributes);

@@ -1,4 +1,4 @@
-//! The OTLP exporter's HTTP client: blocking, on the batch processor's own thread, so that no async runtime is needed.
+//! The HTTP client of the OTLP exporter: blocking, on the batch processor's own thread, so that no async runtime is needed.
 
 use std::future::Future;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ const MAX_ANSWER: u64 = 4 * 1024 * 1024;
 pub(super) struct Client(ureq::Agent);
 
 impl Client {
-    /// With the timeout and the certificates of the environment.
+    /// A client with the timeout and certificates from the environment.
     pub(super) fn of(env: &Env) -> Result<Self, InitError> {
         let timeout = env
             .millis(&["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"])

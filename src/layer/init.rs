@@ -1,4 +1,4 @@
-//! From the environment to spans that arrive: [`init`], [`Setup`] and the [`Guard`].
+//! Sets up the export of spans from the environment: [`init`], [`Setup`] and [`Guard`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -29,10 +29,10 @@ use super::span_layer::Layer;
 use super::undelivered::{Undelivered, report_line};
 use super::{composition, console, global as shared, otlp, panics, signal, spool};
 
-/// Sends the spans of this program to the destination in the environment, until the guard is dropped.
+/// Sends this program's spans to the destination named in the environment, until the guard is dropped.
 ///
-/// The same as `Setup::from_env().init()`: an OTLP exporter behind a batch processor, a global subscriber with the
-/// Layer alone. To have `fmt` and filters beside it, [build](Setup::build) and compose.
+/// The same as `Setup::from_env().init()`: an OTLP exporter behind a batch processor, and a global subscriber with only the Layer. To add
+/// `fmt` or filters, [build](Setup::build) and compose.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,13 +43,13 @@ use super::{composition, console, global as shared, otlp, panics, signal, spool}
 /// ```
 ///
 /// # Errors
-/// When the exporter cannot be built, or the program has a global subscriber already.
+/// When the exporter cannot be built, or the program already has a global subscriber.
 pub fn init() -> Result<Guard, InitError> {
     Setup::from_env().init()
 }
 
-/// Limits that drop nothing, unless `OTEL_ATTRIBUTE_COUNT_LIMIT`, `OTEL_{SPAN,EVENT,LINK}_ATTRIBUTE_COUNT_LIMIT` or
-/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` set others. [`Setup`] uses them.
+/// The limits that [`Setup`] uses: none, unless `OTEL_ATTRIBUTE_COUNT_LIMIT`, `OTEL_{SPAN,EVENT,LINK}_ATTRIBUTE_COUNT_LIMIT` or
+/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` are set.
 #[must_use]
 pub fn span_limits() -> SpanLimits {
     limits(&Env::process())
@@ -67,7 +67,7 @@ fn limits(env: &Env) -> SpanLimits {
     }
 }
 
-/// Where spans go, set in code.
+/// Configures in code where spans go.
 ///
 /// ```
 /// use spanbridge::layer::{Documents, Setup};
@@ -106,7 +106,7 @@ impl fmt::Debug for Setup {
 }
 
 impl Setup {
-    /// Settings from the environment.
+    /// Starts with the settings of the environment.
     #[must_use]
     pub fn from_env() -> Self {
         Self {
@@ -123,22 +123,22 @@ impl Setup {
         }
     }
 
-    /// `service.name`, unless the environment names the service.
+    /// Sets `service.name`, unless the environment names the service.
     #[must_use]
     pub fn with_service_name(mut self, name: impl Into<String>) -> Self {
         self.service_name = Some(name.into());
         self
     }
 
-    /// An attribute of the resource.
+    /// Adds an attribute to the resource.
     #[must_use]
     pub fn with_resource_attribute(mut self, attribute: KeyValue) -> Self {
         self.resource.push(attribute);
         self
     }
 
-    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
-    /// runs that never end are given with their roots; at most 65,536 such spans are.
+    /// Writes documents in the process. They include up to 65,536 spans that are still open when the guard is dropped or a signal ends the
+    /// process, so runs that never end keep their roots.
     #[cfg(feature = "documents")]
     #[must_use]
     pub fn with_documents(mut self, documents: documents::Documents) -> Self {
@@ -146,51 +146,51 @@ impl Setup {
         self
     }
 
-    /// One more exporter, behind its own batch processor.
+    /// Adds an exporter behind its own batch processor.
     #[must_use]
     pub fn with_exporter<E: SpanExporter + 'static>(mut self, exporter: E) -> Self {
         self.exporters.push(Box::new(|builder| builder.with_batch_exporter(exporter)));
         self
     }
 
-    /// Does not send OTLP, whatever `OTEL_TRACES_EXPORTER` is.
+    /// Disables OTLP, whatever `OTEL_TRACES_EXPORTER` says.
     #[must_use]
     pub fn without_otlp(mut self) -> Self {
         self.otlp = false;
         self
     }
 
-    /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It is limited to
-    /// 256 MiB; spans beyond that are not kept, with a message. Records outlive the process, not the machine.
+    /// Keeps spans in this folder until OTLP has delivered them, and sends those left by earlier processes. The folder is limited to 256
+    /// MiB; further spans are not kept, with a message. Records survive a crash of the process, but not of the machine.
     #[must_use]
     pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool = Some(folder.into());
         self
     }
 
-    /// Does not listen to SIGTERM and SIGINT (Ctrl-C). Call it in a program that ends in order on them (`tokio::signal::ctrl_c`) and
-    /// begins to listen only after the Layer was set up: dropping the guard does the same.
+    /// Does not handle SIGTERM and SIGINT (Ctrl-C). Use it if the program shuts down in order on these (`tokio::signal::ctrl_c`) but
+    /// installs its handlers after the Layer; dropping the guard sends the spans too.
     #[must_use]
     pub fn without_signals(mut self) -> Self {
         self.signals = false;
         self
     }
 
-    /// How long the guard and signals wait for spans to leave: 5 seconds by default.
+    /// How long the guard and signals wait for spans to be sent; 5 seconds by default.
     #[must_use]
     pub fn with_flush_bound(mut self, bound: Duration) -> Self {
         self.bound = bound;
         self
     }
 
-    /// Hides by these rules, instead of those in the environment.
+    /// Hides content by these rules instead of those in the environment.
     #[must_use]
     pub fn with_privacy(mut self, privacy: Privacy) -> Self {
         self.privacy = Some(privacy);
         self
     }
 
-    /// A provider that is the global one from now on, without a subscriber: compose one with [`Guard::layer`].
+    /// Creates a provider and makes it the global one, without a subscriber: compose one with [`Guard::layer`].
     ///
     /// # Errors
     /// When the exporter cannot be built from the environment.
@@ -200,7 +200,7 @@ impl Setup {
         Ok(guard)
     }
 
-    /// A provider that nothing in the process knows yet.
+    /// Creates a provider without making it known to the process.
     fn prepare(self) -> Result<(Guard, Env, bool), InitError> {
         let env = self.env;
         let from_env = Privacy::of(&env);
@@ -218,7 +218,7 @@ impl Setup {
         let mut builder = SdkTracerProvider::builder()
             .with_resource(resource.build())
             .with_span_limits(limits(&env));
-        // Processors are shut down in this order: a backend that hangs until the bound takes no document away.
+        // Processors are shut down in this order, so a backend that hangs until the time limit costs no documents.
         let mut inboxes = Vec::new();
         for (inbox, attach) in self.documents.into_iter().chain(documents::of_env(&env)) {
             inboxes.push(inbox);
@@ -237,15 +237,15 @@ impl Setup {
         Ok((guard, env, self.signals))
     }
 
-    /// Like [`build`](Self::build), with a global subscriber that has the Layer alone, filtered by `RUST_LOG` (levels by
-    /// target, as [`Targets`] reads them; `info` by default).
+    /// Like [`build`](Self::build), and also sets a global subscriber with only the Layer, filtered by `RUST_LOG` (levels by target, as
+    /// [`Targets`] reads them; `info` by default).
     ///
     /// # Errors
-    /// When the exporter cannot be built, or the program has a global subscriber already.
+    /// When the exporter cannot be built, or the program already has a global subscriber.
     pub fn init(self) -> Result<Guard, InitError> {
         let (guard, env, signals) = self.prepare()?;
         if guard.exit.is_some() {
-            // Before anything global is changed: a second `init` leaves the first one as it is.
+            // First, before any other global is changed: a failed second `init` must leave the first one untouched.
             tracing_subscriber::registry()
                 .with(guard.layer().with_filter(targets(&env)))
                 .try_init()
@@ -263,7 +263,7 @@ fn named(env: &Env) -> bool {
             .is_some_and(|list| list.split(',').any(|pair| pair.trim_start().starts_with("service.name=")))
 }
 
-/// The exporters of `OTEL_TRACES_EXPORTER`.
+/// Adds the exporters named by `OTEL_TRACES_EXPORTER`.
 fn by_name(
     mut builder: TracerProviderBuilder,
     env: &Env,
@@ -288,13 +288,13 @@ fn by_name(
     Ok(builder)
 }
 
-/// How many spans may wait for the exporter.
+/// Maximum number of spans waiting for the exporter.
 fn queue(env: &Env) -> usize {
     let named = env.text("OTEL_BSP_MAX_QUEUE_SIZE").and_then(|size| size.parse().ok());
     named.filter(|size| *size > 0).unwrap_or(2_048)
 }
 
-/// The maximum size of the spool, with what earlier processes left.
+/// Maximum size of the spool, including what earlier processes left.
 const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
 
 fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {
@@ -337,7 +337,7 @@ fn targets(env: &Env) -> Targets {
         }
         targets.ok()
     });
-    // What carries spans away makes none.
+    // Crates that transport spans must not create any.
     [
         "h2",
         "hyper",
@@ -356,7 +356,7 @@ fn targets(env: &Env) -> Targets {
     )
 }
 
-/// Flushes when it is dropped, within a bound. Keep it until the program ends.
+/// Flushes when dropped, within a time limit. Keep it until the program ends.
 #[must_use = "spans stop leaving when the guard is dropped"]
 pub struct Guard {
     /// `None` if `OTEL_SDK_DISABLED` is set.
@@ -371,7 +371,7 @@ impl fmt::Debug for Guard {
 }
 
 impl Guard {
-    /// Makes the provider the global one, and listens to panics and signals.
+    /// Makes the provider the global one and installs the panic and signal handlers.
     fn install(&self, env: &Env, signals: bool) -> Result<(), InitError> {
         let Some(exit) = &self.exit else { return Ok(()) };
         propagate(env);
@@ -389,7 +389,7 @@ impl Guard {
         Ok(())
     }
 
-    /// A layer whose spans go where this guard's provider sends them.
+    /// A layer that sends its spans to this guard's provider.
     #[must_use]
     pub fn layer<S>(&self) -> Layer<S, SdkTracer>
     where
@@ -410,7 +410,7 @@ impl Guard {
         self.exit.as_ref().map(|exit| &exit.provider)
     }
 
-    /// Sends what has ended so far; whether all of it left within the bound.
+    /// Sends the spans ended so far; returns whether all were sent within the time limit.
     pub fn flush(&self) -> bool {
         self.exit.as_ref().is_none_or(Exit::flush)
     }

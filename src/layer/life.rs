@@ -1,4 +1,4 @@
-//! What the Layer keeps of a span while it is open.
+//! State the Layer keeps for an open span.
 
 use std::borrow::Cow;
 use std::time::{Instant, SystemTime};
@@ -10,45 +10,45 @@ use tracing::span::Id;
 use super::flags::Flags;
 use super::record::Record;
 
-/// A span from its beginning to its end.
+/// An open span.
 #[derive(Debug)]
 pub(super) struct Life {
     pub(super) record: Record,
     pub(super) stage: Stage,
-    /// When it was left last.
+    /// When it was last exited.
     pub(super) left: Option<SystemTime>,
-    /// How long it was entered, where that is asked for.
+    /// How long it was entered, if that is recorded.
     pub(super) busy: Option<Box<Busy>>,
-    /// The span that tracing-opentelemetry has for it.
+    /// Its counterpart in tracing-opentelemetry.
     pub(super) shadow: Option<Id>,
 }
 
-/// How far the span of OpenTelemetry is. It is made as late as can be, so that its parent can still be set.
+/// State of the OpenTelemetry span. It is created as late as possible, so that its parent can still be set.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// There is none yet.
-    Waiting(Waiting),
-    /// A thread makes it.
+    /// Not created yet.
+    Waiting(PendingSpan),
+    /// A thread is creating it.
     Beginning(Thread),
-    /// It is in this context.
+    /// Created, in this context.
     Begun(Context),
-    /// tracing-opentelemetry makes it.
+    /// tracing-opentelemetry is creating it.
     Shadow,
 }
 
 impl Stage {
-    /// This thread makes the span from now on; what it was before.
+    /// Marks the span as being created by this thread; returns the previous stage.
     pub(super) fn begin(&mut self) -> Self {
         std::mem::replace(self, Self::Beginning(Thread::current()))
     }
 
-    /// Whether another thread makes the span.
+    /// Whether another thread is creating the span.
     pub(super) fn is_made_elsewhere(&self) -> bool {
         matches!(self, Self::Beginning(thread) if *thread != Thread::current())
     }
 }
 
-/// A thread, for as long as it lives.
+/// Identifies a thread while it lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thread(usize);
 
@@ -61,28 +61,28 @@ impl Thread {
     }
 }
 
-/// What is known of a span of OpenTelemetry before it begins.
+/// Data for an OpenTelemetry span that has not begun.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingSpan {
     pub(super) start: SystemTime,
     pub(super) parent: Context,
     pub(super) early: Option<Box<Early>>,
 }
 
-/// What samplers see.
+/// The attributes and links that samplers see.
 #[derive(Debug, Default)]
 pub(super) struct Early {
     pub(super) attributes: Vec<KeyValue>,
     pub(super) links: Vec<Link>,
 }
 
-impl Waiting {
+impl PendingSpan {
     pub(super) fn new(parent: Context, early: Option<Box<Early>>) -> Self {
         let start = SystemTime::now();
         Self { start, parent, early }
     }
 
-    /// What makes the span, and its parent.
+    /// The builder of the span, and its parent.
     pub(super) fn builder(self, record: &Named) -> (SpanBuilder, Context) {
         let mut builder = SpanBuilder::from_name(record.name.clone());
         builder.start_time = Some(self.start);
@@ -97,11 +97,11 @@ impl Waiting {
     }
 }
 
-/// What a record tells of a span that begins.
+/// The parts of a record needed when a span begins.
 pub(super) struct Named {
     pub(super) name: Cow<'static, str>,
     pub(super) kind: Option<SpanKind>,
-    /// So many attributes are expected.
+    /// Expected number of attributes.
     attributes: usize,
 }
 
@@ -111,7 +111,7 @@ impl Named {
         let mut named = Self {
             name: plan.metadata.name().into(),
             kind: None,
-            // A kind may become two.
+            // A kind may produce two attributes.
             attributes: if record.values.is_empty() {
                 0
             } else {
@@ -132,7 +132,7 @@ impl Named {
     }
 }
 
-/// A word for the role of a span between processes.
+/// Parses an `otel.kind` value.
 fn kind(word: &str) -> Option<SpanKind> {
     let kinds = [
         ("server", SpanKind::Server),
@@ -148,7 +148,7 @@ fn kind(word: &str) -> Option<SpanKind> {
 }
 
 impl Early {
-    /// What a layer with these flags adds to a span that opens.
+    /// The attributes a layer with these flags adds when a span opens.
     pub(super) fn of(flags: Flags, record: &Record) -> Option<Box<Self>> {
         if !(flags.location || flags.threads || flags.level || flags.target) {
             return None;
@@ -176,7 +176,7 @@ impl Early {
     }
 }
 
-/// The number of a thread, which the standard library only formats.
+/// The number of a thread, which the standard library only exposes through `Debug`.
 fn thread_number(id: std::thread::ThreadId) -> Option<i64> {
     let form = format!("{id:?}");
     form.trim_start_matches(|c: char| !c.is_ascii_digit())

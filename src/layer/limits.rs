@@ -1,4 +1,4 @@
-//! Limits of providers that were built elsewhere: what they drop is reported once.
+//! Warns once if a provider built elsewhere drops attributes because of its limits.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,17 +8,17 @@ use opentelemetry_sdk::trace::Span as SdkSpan;
 
 use super::global;
 
-/// The SDK's own limit of attributes a span.
+/// The SDK's default limit of attributes per span.
 pub(super) const SDK_DEFAULT: usize = 128;
 
-/// Who built the provider.
+/// The origin of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Provider {
-    /// [`Setup`](super::Setup), which knows the limits.
+    /// [`Setup`](super::Setup), whose limits are known.
     Ours,
-    /// Whoever set the global one.
+    /// The global provider, set by anyone.
     Global,
-    /// The program.
+    /// The program's own.
     Theirs,
 }
 
@@ -29,13 +29,13 @@ pub(super) fn check(provider: Provider, span: &dyn Any, attributes: usize) {
     if provider == Provider::Ours || provider == Provider::Global && global::is_ours() {
         return;
     }
-    // Looking into a span copies it: only one that is larger than all before can reveal more.
+    // Inspecting a span copies it, and only a span larger than all before can reveal more.
     if WARNED.load(Ordering::Relaxed) || LARGEST.fetch_max(attributes, Ordering::Relaxed) >= attributes {
         return;
     }
     let dropped = match span.downcast_ref::<SdkSpan>() {
         Some(span) => span.exported_data().is_some_and(|data| data.dropped_attributes_count > 0),
-        // Nobody can look into these.
+        // A boxed span cannot be inspected.
         None => span.is::<BoxedSpan>(),
     };
     if dropped && !WARNED.swap(true, Ordering::Relaxed) {

@@ -1,7 +1,7 @@
-//! The open spans of a layer, by their ids.
+//! The open spans of a layer, by id.
 //!
-//! The extensions of a span would hold them too, but behind a search for the span, a lock and a search by type, in memory that is
-//! allocated for each span.
+//! They could also be kept in the spans' extensions, but at the cost of a span lookup, a lock, a lookup by type, and an allocation per
+//! span.
 
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -13,10 +13,10 @@ use tracing::span::Id;
 use super::life::{Life, Stage};
 use crate::hash::HashMap;
 
-/// So many locks, so that threads seldom meet.
+/// Number of locks, large enough that threads rarely contend.
 const SHARDS: usize = 256;
 
-/// What the Layer keeps of its open spans.
+/// The state of a layer's open spans.
 pub(super) struct Lives(Box<[Mutex<HashMap<u64, Life>>]>);
 
 impl fmt::Debug for Lives {
@@ -32,28 +32,28 @@ impl Default for Lives {
 }
 
 impl Lives {
-    /// The lock of a span. The registry numbers places from 1, and has the number of the thread that opened the span above bit
-    /// 38: a thread has few of the locks, and these are its own.
+    /// The shard of a span. The registry numbers slots from 1 and stores the number of the opening thread above bit 38, so each thread gets
+    /// a few shards of its own.
     fn shard(&self, id: u64) -> Option<MutexGuard<'_, HashMap<u64, Life>>> {
         let place = id.wrapping_add((id >> 38).wrapping_mul(31)) % SHARDS as u64;
         let shard = self.0.get(usize::try_from(place).ok()?)?;
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A span opens.
+    /// Adds a span that opens.
     pub(super) fn insert(&self, id: &Id, life: Life) {
         let id = id.into_u64();
-        // What is dropped may end spans: the lock is free then.
+        // Dropping the previous value may close spans, so it happens after the lock is released.
         let _before = self.shard(id).and_then(|mut shard| shard.insert(id, life));
     }
 
-    /// Uses what is kept of a span; `None` if the layer does not see it. A lock is held: no code of others may be called.
+    /// Runs `use_it` on a span; `None` if the layer does not see it. A lock is held meanwhile, so it must not call foreign code.
     pub(super) fn with<R>(&self, id: &Id, use_it: impl FnOnce(&mut Life) -> R) -> Option<R> {
         let id = id.into_u64();
         self.shard(id)?.get_mut(&id).map(use_it)
     }
 
-    /// The spans that are open.
+    /// The ids of all open spans.
     pub(super) fn ids(&self) -> Vec<Id> {
         let shards = self.0.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner));
         shards
@@ -62,7 +62,7 @@ impl Lives {
             .collect()
     }
 
-    /// A span closes. If another thread makes it, which knows its id and has no handle of it, that comes first.
+    /// Removes a span that closes, after waiting for another thread that may be creating it: that thread knows the id but holds no handle.
     pub(super) fn remove(&self, id: &Id) -> Option<Life> {
         let id = id.into_u64();
         loop {
@@ -76,7 +76,7 @@ impl Lives {
     }
 }
 
-/// Puts a span that is [`Stage::Beginning`] into the next stage, however that ends: other threads wait for it.
+/// Moves a span from [`Stage::Beginning`] to its next stage even on a panic, since other threads wait for it.
 pub(super) struct Beginning<'a> {
     lives: &'a Lives,
     id: &'a Id,
@@ -85,7 +85,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl<'a> Beginning<'a> {
-    /// If the making of the span panics, there is none.
+    /// If creating the span panics, it gets an empty context.
     pub(super) fn new(lives: &'a Lives, id: &'a Id) -> Self {
         let next = Some(Stage::Begun(Context::new()));
         Self {
@@ -96,7 +96,7 @@ impl<'a> Beginning<'a> {
         }
     }
 
-    /// The next stage, and the shadow that the span has got, if any.
+    /// Sets the next stage and, if the span has one, its shadow.
     pub(super) fn becomes(mut self, stage: Stage, shadow: Option<Id>) -> Option<Id> {
         self.next = Some(stage);
         self.shadow.clone_from(&shadow);

@@ -1,7 +1,7 @@
-//! The mapping of a callsite's fields on spans of one kind, computed once for all of them.
+//! The mapping of a callsite's fields for one kind of span, computed once.
 //!
-//! This is the short way for spans whose fields are names, numbers and texts. Where a value has to be read first, such as a list
-//! of messages or a failure, [`super::span_contents`] and [`super::emit`] do it; both ways write the same attributes.
+//! The fast path for spans whose fields are names, numbers and texts. Values that must be parsed first, such as a list of messages or a
+//! failure, take [`super::span_contents`] and [`super::emit`]; both paths write the same attributes.
 
 use opentelemetry::{KeyValue, Value};
 
@@ -13,34 +13,34 @@ use super::write::OpenInferenceWriter;
 use crate::dialect::{Codec, Field};
 use crate::operation::Kind;
 
-/// The fields of a callsite on spans of one kind.
+/// How the fields of a callsite map for one kind of span.
 #[derive(Debug)]
 pub(super) struct Mapping {
-    /// The attributes of the kind.
+    /// The attributes of the kind itself.
     pub(super) kind: Vec<KeyValue>,
-    /// What each field becomes.
+    /// The target of each field.
     pub(super) targets: Vec<Target>,
-    /// The slots whose values have to be read to know what they become.
+    /// Bit set of the slots whose target depends on the value.
     pub(super) by_value: u64,
 }
 
-/// What the value of a field becomes.
+/// The target of a field's value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target {
-    /// Nothing that has not been written already.
+    /// Nothing, or nothing that is not written already.
     Nothing,
-    /// An attribute of this key, as it is.
+    /// An attribute with this key and the value unchanged.
     Attribute(&'static str),
-    /// An attribute of this key, in the type of the key.
+    /// An attribute with this key, converted to the key's type.
     Typed(&'static str, Codec),
-    /// An attribute of the first key. The second one says that it is JSON, where it is.
+    /// An attribute with the first key; the second key gets the MIME type if the value is JSON.
     MayBeJson(&'static str, &'static str),
 }
 
 impl Mapping {
-    /// `None` if one field may change what another one becomes.
+    /// `None` if the mapping of one field may depend on another.
     pub(super) fn of(fields: &[FieldPlan], kind: Option<Kind>) -> Option<Self> {
-        // These copy what they have into the fields that viewers show.
+        // These kinds copy values into the fields that viewers show.
         let copies = matches!(
             kind,
             Some(Kind::MemoryRead | Kind::MemoryWrite | Kind::StateChange | Kind::Handoff | Kind::Interrupt)
@@ -66,12 +66,12 @@ impl Mapping {
         mapping.keys_differ(fields).then_some(mapping)
     }
 
-    /// Whether no two values become attributes of one key.
+    /// Whether all targets have different keys.
     fn keys_differ(&self, fields: &[FieldPlan]) -> bool {
         let mut keys: Vec<&str> = self.kind.iter().map(|pair| pair.key.as_str()).collect();
         for (place, (target, field)) in self.targets.iter().zip(fields).enumerate() {
             match target {
-                // The value of a second field of this name is kept in the first one's slot.
+                // A second field of this name stores its value in the first one's slot.
                 _ if field.slot != place => {}
                 Target::Nothing => {}
                 Target::Attribute(key) | Target::Typed(key, _) => keys.push(key),
@@ -85,7 +85,7 @@ impl Mapping {
     }
 }
 
-/// What a field becomes; `None` if that depends on its value.
+/// The target of a field; `None` if it depends on the value.
 fn target(field: &FieldPlan, kind: Option<Kind>) -> Option<Target> {
     if kind == Some(Kind::Tool) && Parameters::may_be(field) {
         return None;
@@ -122,7 +122,7 @@ fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target>
 }
 
 impl Target {
-    /// Gives the attributes that the value becomes.
+    /// Emits the attributes for a value.
     pub(super) fn write(self, value: Value, mut give: impl FnMut(KeyValue)) {
         match self {
             Self::Nothing => {}

@@ -20,15 +20,15 @@
 //!
 //! # Composing
 //!
-//! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`]
-//! creates the provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It
-//! replaces the layer of `tracing-opentelemetry`: its `OpenTelemetrySpanExt` and `get_otel_context` find the spans of this one. Replace it
-//! by `reload` only while no span is open: what was recorded on open spans is lost. If both layers are in one subscriber, a line on
-//! standard error warns that spans may be exported twice.
+//! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`] creates the
+//! provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It replaces the layer of
+//! `tracing-opentelemetry`, whose `OpenTelemetrySpanExt` and `get_otel_context` find its spans. Only `reload` it while no span is open:
+//! values recorded on open spans would be lost. If both layers are in one subscriber, a line on standard error warns that spans may be
+//! exported twice.
 //!
-//! A filter behind `.with(..)` holds for all layers, in whatever order they are added: `EnvFilter` without `RUST_LOG` lets only
-//! errors through, and then no span reaches the Layer. Put filters on the layers that they are for, as below. If filters keep all
-//! spans of the first minute out, a line on standard error names the reason.
+//! A filter added with `.with(..)` applies to all layers, in whatever order they are added: `EnvFilter` without `RUST_LOG` lets only errors
+//! through, and then no span reaches the Layer. Attach filters to individual layers, as below. If filters keep out all spans during the
+//! first minute, a line on standard error names the reason.
 //!
 //! ```
 //! use spanbridge::layer::Setup;
@@ -42,10 +42,10 @@
 //! # Ok::<(), spanbridge::layer::InitError>(())
 //! ```
 //!
-//! To use a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits: by
-//! default, the SDK drops attributes beyond 128 per span, which is about two dozen messages. With [`span_limits`] it drops none.
-//! If a provider drops something, a warning is logged once. Only [`Setup`] reads the variables below for exporters, processors,
-//! the resource and propagation; a provider of your own reads what its builder reads.
+//! To use your own provider: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits: by default, the SDK
+//! drops attributes beyond 128 per span, which is about two dozen messages. With [`span_limits`] it drops none. If a provider drops
+//! something, a warning is logged once. Only [`Setup`] reads the variables below for exporters, processors, the resource and propagation;
+//! your own provider reads what its builder reads.
 //!
 //! # Special fields
 //!
@@ -96,9 +96,9 @@
 //!
 //! # Errors
 //!
-//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, if there is an error
-//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used. If a span goes on after
-//! a panic, because a task or thread inside it panicked and was waited for, the panic is an event of that span, not its failure.
+//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, if there is an error value, add an
+//! `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used. If a span continues after a panic, because the
+//! task or thread that panicked inside it was awaited, the panic is an event of that span, not its failure.
 //!
 //! # Privacy
 //!
@@ -114,25 +114,25 @@
 //!
 //! # Without `tracing`
 //!
-//! [`Documents`] and [`Translating`] are exporters of `opentelemetry_sdk`: give them to a provider whose spans any other
-//! instrumentation makes. [`Translating`] sends them on in the vocabulary that a backend reads.
+//! [`Documents`] and [`Translating`] are exporters for `opentelemetry_sdk`: add them to the provider of any other instrumentation.
+//! [`Translating`] passes spans on in the vocabulary that a backend reads.
 //!
 //! # The end of a program
 //!
-//! Spans are sent in batches. Dropping the [`Guard`] sends the last batch and writes the documents of unfinished runs, within [a
-//! time limit](Setup::with_flush_bound). SIGTERM and SIGINT (Ctrl-C) do the same and then end the process as they would without
-//! the layer; a second Ctrl-C ends it at once. What had ended when the signal came is sent; what ends while that is sent is not. A
-//! signal that the program handled before the layer was set up is left to the program. If your program begins to handle them
-//! later, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
-//! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error has their number, the address
-//! and the reason; others report spans for which the queue (`OTEL_BSP_MAX_QUEUE_SIZE`) had no room, and spans that were made after the
-//! guard was dropped. A batch is sent in requests of at most about 2 MiB; a span that alone is larger and is refused is named.
+//! Spans are sent in batches. Dropping the [`Guard`] sends the last batch and writes the documents of unfinished runs, within [a time
+//! limit](Setup::with_flush_bound). SIGTERM and SIGINT (Ctrl-C) do the same and then end the process as they would without the layer; a
+//! second Ctrl-C ends it at once. Spans that ended before the signal are sent, those that end meanwhile are not. A signal that the program
+//! handled before the layer was set up is left to the program. If your program installs its handlers later, call
+//! [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call [`Guard::flush`] first, or use a spool. If
+//! spans could not be delivered, a line on standard error states their number, the address and the reason; other lines report spans dropped
+//! because the queue (`OTEL_BSP_MAX_QUEUE_SIZE`) was full, and spans created after the guard was dropped. Batches are sent in requests of
+//! at most about 2 MiB; if a single larger span is refused, it is named.
 //!
 //! # Crash spool
 //!
-//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) a span is on disk from its end until it has been delivered over OTLP. Spans
-//! that remain, after a crash or because the receiver was down, are sent at the next start with the same folder: at least once,
-//! unchanged, with the resource of the process that made them.
+//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) a span is on disk from its end until it has been delivered over OTLP. Spans that
+//! remain after a crash, or because the receiver was down, are sent at the next start with the same folder: at least once, unchanged, with
+//! the resource of the process that created them.
 //!
 //! # Environment
 //!

@@ -1,4 +1,4 @@
-//! Names and ids that many spans have in common, such as those of models and sessions: one copy for all spans of a thread.
+//! Interns names and ids that many spans share, such as those of models and sessions, once per thread.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher as _;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use opentelemetry::StringValue;
 
-/// Longer texts are no names.
+/// Longer texts are not interned.
 const LONGEST: usize = 64;
 
-/// So many names are kept, each in the place given by its hash.
-const KEPT: usize = 64;
+/// Number of names kept, each in a slot chosen by its hash.
+const MAX_NAMES: usize = 64;
 
 thread_local! {
-    static LAST: RefCell<[Option<Arc<str>>; KEPT]> = const { RefCell::new([const { None }; KEPT]) };
+    static LAST: RefCell<[Option<Arc<str>>; MAX_NAMES]> = const { RefCell::new([const { None }; MAX_NAMES]) };
 }
 
-/// The name, in memory that it shares with the last spans that had it.
+/// The name, sharing memory with the last span of this thread that had it.
 pub(super) fn shared(name: &str) -> StringValue {
     if name.len() > LONGEST {
         return name.to_owned().into();
@@ -24,13 +24,13 @@ pub(super) fn shared(name: &str) -> StringValue {
     let kept = LAST.try_with(|last| {
         let mut last = last.try_borrow_mut().ok()?;
         let hash = foldhash::fast::FixedState::default().hash_one(name.as_bytes());
-        let place = last.get_mut(usize::try_from(hash % KEPT as u64).ok()?)?;
+        let place = last.get_mut(usize::try_from(hash % MAX_NAMES as u64).ok()?)?;
         match place {
             Some(have) if **have == *name => Some(Arc::clone(have)),
             place => Some(Arc::clone(place.insert(name.into()))),
         }
     });
-    // There is no place at the end of a thread.
+    // The table is gone while the thread ends.
     kept.ok().flatten().map_or_else(|| name.to_owned().into(), StringValue::from)
 }
 

@@ -1,18 +1,18 @@
-//! In place of [`documents`](super) without the feature of that name: spans go to exporters alone.
+//! Replaces [`documents`](super) without that feature: spans only go to exporters.
 
 use opentelemetry_sdk::trace::{SpanData, TracerProviderBuilder};
 
 use super::env::Env;
 use super::undelivered::report_line;
 
-/// There is none.
+/// Uninhabited: documents are disabled.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Inbox {}
 
-/// What one would be told.
+/// An order that an inbox would receive.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Spans that are open although the program ends.
+    /// Spans still open when the program ends.
     Open(#[expect(dead_code, reason = "there is no inbox")] Vec<SpanData>),
 }
 
@@ -25,7 +25,7 @@ impl Inbox {
 /// Attaches an exporter to a provider.
 pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
-/// Documents that the environment asks for are not written.
+/// Reports that the documents requested by the environment are not written.
 pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
     if env.text("SPANBRIDGE_DOCUMENTS").is_some() {
         report_line(format_args!(

@@ -1,7 +1,7 @@
-//! Spans that are still open, for documents.
+//! Spans still open, for documents.
 //!
-//! OTLP has no open spans, documents do: a run whose root never ended is unfinished, and the root's fields so far are a
-//! part of it. Only layers of a [`Setup`](super::Setup) with documents keep how their spans began.
+//! OTLP has no open spans, but documents do: a run whose root never ended is unfinished, and shows the root's fields so far. Only layers of
+//! a [`Setup`](super::Setup) with documents remember how their spans began.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,8 +16,8 @@ use tracing::dispatcher::WeakDispatch;
 use super::access::Access;
 use super::scope::own_scope;
 
-/// Of more spans it is not kept how they began: unfinished runs then lack them.
-const KEPT: usize = 65_536;
+/// Maximum number of spans whose start is remembered; unfinished runs lack any others.
+const MAX_OPEN_SPANS: usize = 65_536;
 
 /// The open spans of one layer.
 #[derive(Debug, Default)]
@@ -32,14 +32,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl OpenSpans {
-    /// The subscriber that the layer is a part of.
+    /// Remembers the subscriber that contains the layer.
     pub(super) fn registered(&self, subscriber: &Dispatch) {
         let _ = self.subscriber.set(subscriber.downgrade());
     }
 
     pub(super) fn started(&self, data: SpanData) {
         let mut started = lock(&self.started);
-        if started.len() < KEPT {
+        if started.len() < MAX_OPEN_SPANS {
             started.insert(data.span_context.span_id(), data);
         }
     }
@@ -48,18 +48,18 @@ impl OpenSpans {
         lock(&self.started).remove(&context.span_id());
     }
 
-    /// The subscriber that the layer is a part of, if it is known and lives.
+    /// The subscriber that contains the layer, if it is known and still alive.
     pub(super) fn subscriber(&self) -> Option<Dispatch> {
         self.subscriber.get().and_then(WeakDispatch::upgrade)
     }
 
-    /// What was known of a span when it began.
+    /// The data of a span when it began.
     pub(super) fn started_as(&self, id: SpanId) -> Option<SpanData> {
         lock(&self.started).get(&id).cloned()
     }
 }
 
-/// What is known of a span when it begins.
+/// The data of a span that begins.
 pub(super) fn started_data(builder: &SpanBuilder, parent: &Context, context: SpanContext) -> SpanData {
     let parent = parent.span();
     let parent = parent.span_context();

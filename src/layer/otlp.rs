@@ -1,4 +1,4 @@
-//! The exporter that the environment asks for.
+//! The OTLP exporter configured by the environment.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::env::{Env, bad};
 use super::error::InitError;
 use super::http::Client;
 
-/// The exporter for `OTEL_EXPORTER_OTLP_*`, or for Phoenix's own variables if those are not set.
+/// Builds the exporter from `OTEL_EXPORTER_OTLP_*`, or from Phoenix's own variables if those are not set.
 pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let protocol = match env.first(&names).map(|word| word.to_ascii_lowercase()).as_deref() {
@@ -47,7 +47,7 @@ fn phoenix(env: &Env) -> Option<String> {
     Some(format!("{base}{path}"))
 }
 
-/// Where the exporter sends spans, for people to read.
+/// The address spans are sent to, for messages.
 pub(super) fn address(env: &Env) -> String {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let is_grpc = env.first(&names).is_some_and(|word| word.eq_ignore_ascii_case("grpc"));
@@ -119,7 +119,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
     async fn export(&self, batch: Vec<opentelemetry_sdk::trace::SpanData>) -> opentelemetry_sdk::error::OTelSdkResult {
         match self {
             Self::Http(inner) => inner.export(batch).await,
-            // The batch processor's thread is no thread of a runtime: it may wait.
+            // The batch processor's thread belongs to no runtime, so it may block.
             #[cfg(feature = "layer-grpc")]
             Self::Grpc(inner, runtime) => runtime.block_on(inner.export(batch)),
         }

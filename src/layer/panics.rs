@@ -1,4 +1,4 @@
-//! Panics: their messages, and whether a span that one unwound through failed by it.
+//! Records panic messages, and decides whether a panic that unwound through a span was its failure.
 
 use std::cell::RefCell;
 use std::panic::{self, PanicHookInfo};
@@ -10,7 +10,7 @@ thread_local! {
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Listens to panics from now on, in front of the hook that is there.
+/// Installs a panic hook in front of the existing one.
 pub(super) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -36,7 +36,7 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// A panic unwound through a span. Until then nobody has to look at how spans go on.
+/// Set once a panic has unwound through a span; until then, re-entries need not be tracked.
 static SEEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether a panic has unwound through a span of this process.
@@ -46,10 +46,10 @@ pub(super) fn seen() -> bool {
 
 /// A panic that left a span by unwinding.
 ///
-/// The span itself may go on: a task that was spawned inside it, or a thread, panicked, and whoever waits for it handles that.
-/// So the panic is the span's failure only if the span does not go on. An async function that panics is entered once more, when
-/// its future is dropped; one that goes on is entered to be polled, and again to be dropped. A span that somebody else was
-/// inside is left more often than it is entered.
+/// The span may outlive the panic: a task or thread spawned inside it panicked, and whoever awaits it handles that. So the panic counts as
+/// the span's failure only if the span does not continue. An async function that panics is entered once more when its future is dropped;
+/// one that continues is entered to be polled and again to be dropped. A span that other code was inside of is exited more often than
+/// entered.
 #[derive(Debug, Clone)]
 pub(super) struct Panic {
     pub(super) message: String,
@@ -59,7 +59,7 @@ pub(super) struct Panic {
 }
 
 impl Panic {
-    /// The panic that unwinds this thread.
+    /// The panic that is unwinding this thread.
     pub(super) fn now() -> Self {
         SEEN.store(true, Ordering::Relaxed);
         Self {
@@ -70,23 +70,23 @@ impl Panic {
         }
     }
 
-    /// The span was entered again.
+    /// Counts another entry of the span.
     pub(super) fn entered(&mut self) {
         self.entered = self.entered.saturating_add(1);
     }
 
-    /// The span was left again.
+    /// Counts another exit of the span.
     pub(super) fn exited(&mut self) {
         self.exited = self.exited.saturating_add(1);
     }
 
-    /// Whether the span went on.
+    /// Whether the span continued after the panic.
     pub(super) fn was_handled(&self) -> bool {
         self.entered > 1 || self.exited > self.entered
     }
 }
 
-/// The message of the panic that unwinds this thread.
+/// The message of the panic that is unwinding this thread.
 fn message() -> String {
     let said = MESSAGE.try_with(|message| message.try_borrow().ok().and_then(|message| message.clone()));
     said.ok().flatten().unwrap_or_else(|| "the thread panicked".to_owned())

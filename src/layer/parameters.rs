@@ -1,4 +1,4 @@
-//! The parameters of a tool function, which `#[instrument]` records as fields.
+//! Parameters of a tool function, recorded as fields by `#[instrument]`.
 
 use opentelemetry::{Key, KeyValue, Value};
 use serde_json::{Map, Value as Json};
@@ -8,7 +8,7 @@ use super::debug_form;
 use super::role::{FieldPlan, Role};
 use crate::operation::Kind;
 
-/// Fields that mean nothing else on a tool's span: its arguments, if it records no others.
+/// Fields without another meaning on a tool span; they become its arguments if it records no others.
 #[derive(Debug, Default)]
 pub(super) struct Parameters(Vec<Parameter>);
 
@@ -16,12 +16,12 @@ pub(super) struct Parameters(Vec<Parameter>);
 struct Parameter {
     name: &'static str,
     value: Value,
-    /// The value is the `Debug` form of something.
+    /// Whether the value is a `Debug` form.
     debug: bool,
 }
 
 impl Parameters {
-    /// Whether a field means nothing else on a tool's span.
+    /// Whether a field has no other meaning on a tool span.
     pub(super) fn may_be(field: &FieldPlan) -> bool {
         let means_nothing = match field.role {
             Role::Plain => true,
@@ -31,7 +31,7 @@ impl Parameters {
         means_nothing && !field.name.contains('.')
     }
 
-    /// Takes the value of a field that may be a parameter; gives any other back.
+    /// Takes the value of a field that may be a parameter; returns any other value.
     pub(super) fn take(&mut self, field: &FieldPlan, value: Value, debug: bool) -> Option<Value> {
         if !Self::may_be(field) {
             return Some(value);
@@ -41,7 +41,7 @@ impl Parameters {
         None
     }
 
-    /// Writes them as the arguments of a tool, or each under its own name.
+    /// Writes them as the arguments of a tool, or else each under its own name.
     pub(super) fn write(self, is_tool: bool, attributes: &mut Vec<KeyValue>) {
         if self.0.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Batches in parts that receivers take: many take no request of more than 4 MiB.
+//! Splits batches into parts that receivers accept, as many refuse requests of more than 4 MiB.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use opentelemetry::{Array, KeyValue, Value};
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
-/// A part has about so many bytes at most, or one span. JSON takes up to twice as many.
+/// Approximate maximum size of a part that has more than one span. JSON takes up to twice as many bytes.
 const PART_BYTES: usize = 2 << 20;
 
-/// What takes so long and fails is not tried with the next part.
-const SLOW: Duration = Duration::from_secs(1);
+/// If a part fails after longer than this, the remaining parts are not tried.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 
-/// Exports a batch in parts. `sent` is called with each part that the receiver took, by what `of` gives of its spans. A part that
-/// it refuses takes no other with it.
+/// Exports a batch in parts. Calls `sent` for each accepted part, with what `of` returned for its spans. A refused part does not affect the
+/// others.
 pub(super) async fn export<E: SpanExporter, T>(
     exporter: &E,
     batch: Vec<SpanData>,
@@ -34,7 +34,7 @@ pub(super) async fn export<E: SpanExporter, T>(
             (Err(error), Some(name)) => failure = Err(OTelSdkError::InternalFailure(format!("{name}: {error}"))),
             (Err(error), None) => failure = Err(error),
         }
-        if failure.is_err() && begun.elapsed() > SLOW {
+        if failure.is_err() && begun.elapsed() > GIVE_UP_AFTER {
             break;
         }
     }
@@ -58,7 +58,7 @@ fn parts(batch: Vec<SpanData>) -> Vec<Vec<SpanData>> {
     parts
 }
 
-/// A span that is too large for a part with others.
+/// Describes a span that is too large to share a part.
 fn name(span: &SpanData) -> String {
     let (trace, bytes) = (span.span_context.trace_id(), size(span));
     format!(
@@ -68,9 +68,9 @@ fn name(span: &SpanData) -> String {
     )
 }
 
-/// About how many bytes a span has in a request.
+/// Approximate size of a span in a request, in bytes.
 fn size(span: &SpanData) -> usize {
-    /// Ids, times, kinds and lengths.
+    /// Ids, times, kinds and length prefixes.
     const FIXED: usize = 128;
     let events = span
         .events

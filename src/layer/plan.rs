@@ -1,4 +1,4 @@
-//! The plan of a callsite, made before its first span: the role and the mapping of each field.
+//! The plan of a callsite, made before its first span: each field's role and mapping.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -14,22 +14,22 @@ use super::role::{FieldPlan, Role, role};
 use super::words::{Meaning, words};
 use crate::operation::Kind;
 
-/// A callsite.
+/// How to record the spans of a callsite.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) metadata: &'static Metadata<'static>,
     pub(super) fields: Vec<FieldPlan>,
-    /// `otel.name` and `otel.kind`, which a span has from its beginning.
+    /// `otel.name` and `otel.kind`, which OpenTelemetry needs when a span begins.
     pub(super) forwarded: Vec<Field>,
-    /// A dialect recognises its spans by this target.
+    /// Whether a dialect recognizes its spans by this target.
     pub(super) known_target: bool,
-    /// Two fields may be written under one key.
+    /// Whether two fields may be written under the same key.
     pub(super) clash: bool,
-    /// The fields with the kind in words.
+    /// The fields that name the kind.
     pub(super) kinds: Vec<usize>,
-    /// The function tells what it returns (`#[instrument(ret)]`): it has done so once.
+    /// Set once the function has recorded a return value (`#[instrument(ret)]`).
     pub(super) returns: AtomicBool,
-    /// What the fields become: on spans of each kind, and of none. Made when the first such span ends.
+    /// The mapping of the fields for each kind, and without one; computed when the first such span ends.
     mappings: [OnceLock<Option<Mapping>>; Kind::ALL.len() + 1],
 }
 
@@ -62,7 +62,7 @@ impl Plan {
         plan
     }
 
-    /// Whether two fields may be written under one key.
+    /// Whether two fields may be written under the same key.
     fn clashes(&self) -> bool {
         let short: Vec<&[Meaning]> = self
             .fields
@@ -78,17 +78,17 @@ impl Plan {
         own && !short.is_empty() || pairs.any(|(index, a)| short.iter().skip(index + 1).any(|b| clash(a, b)))
     }
 
-    /// What the fields become on spans of this kind; `None` if that depends on more than the kind.
+    /// The mapping of the fields for this kind; `None` if it depends on more than the kind.
     pub(super) fn mapping(&self, kind: Option<Kind>) -> Option<&Mapping> {
         let place = kind.map_or(Kind::ALL.len(), |kind| kind as usize);
         self.mappings.get(place)?.get_or_init(|| Mapping::of(&self.fields, kind)).as_ref()
     }
 
-    /// The plan of a callsite. Plans live as long as callsites do: for ever.
+    /// The plan of a callsite. Plans live as long as callsites do, that is, forever.
     pub(super) fn get(metadata: &'static Metadata<'static>) -> &'static Self {
         const PLACES: usize = 64;
         thread_local! {
-            /// The plans that this thread used last, by the address of the metadata.
+            /// Plans this thread used last, in slots chosen by the address of the metadata.
             static LAST: [Cell<Option<&'static Plan>>; PLACES] = const { [const { Cell::new(None) }; PLACES] };
         }
         let place = (std::ptr::from_ref(metadata).addr() >> 4) % PLACES;

@@ -1,8 +1,7 @@
-//! Content that must not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
+//! Keeps content in the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
 //!
-//! The rules see every attribute of a span and of its events, whoever set it, before the SDK does. Which keys hold
-//! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden
-//! along with OpenInference's keys.
+//! The rules see every attribute of a span and its events, whoever set it, before the SDK does. The `semconv/` tables tell which keys hold
+//! content, so `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden along with OpenInference's keys.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,14 +15,14 @@ use super::env::Env;
 use super::words::words;
 use crate::operation::Content;
 
-/// Replaces a value that is hidden but whose presence may be known, as OpenInference has it.
+/// As in OpenInference, replaces a hidden value whose presence may be known.
 const REDACTED: &str = "__REDACTED__";
 
-/// Sees each attribute and gives it back, changed or not; `None` drops it, and so does a panic. What is no attribute and
-/// yet text of the program has a key too: `otel.name` (the span's name), `event.name`, `otel.status_description`.
+/// Receives each attribute and returns it, changed or not. `None` drops it, and so does a panic. Text outside attributes has a key too:
+/// `otel.name` (the span's name), `event.name` and `otel.status_description`.
 pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>;
 
-/// What is hidden. [`Privacy::default`] hides nothing.
+/// The content to hide. [`Privacy::default`] hides nothing.
 ///
 /// | field | variable |
 /// |---|---|
@@ -40,21 +39,21 @@ pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Privacy {
-    /// Everything that goes into models, tools and agents.
+    /// All input of models, tools and agents.
     pub inputs: bool,
-    /// Everything that comes out of them.
+    /// All output of models, tools and agents.
     pub outputs: bool,
-    /// Messages into models.
+    /// Input messages of models.
     pub input_messages: bool,
-    /// Messages out of models.
+    /// Output messages of models.
     pub output_messages: bool,
-    /// Words in messages into models; roles and tool calls stay.
+    /// Text in input messages; roles and tool calls stay.
     pub input_text: bool,
-    /// Words in messages out of models; roles and tool calls stay.
+    /// Text in output messages; roles and tool calls stay.
     pub output_text: bool,
-    /// Images in messages into models.
+    /// Images in input messages.
     pub input_images: bool,
-    /// Temperature and the like.
+    /// Request parameters such as the temperature.
     pub invocation_parameters: bool,
     /// Tools offered to models.
     pub tools: bool,
@@ -64,16 +63,16 @@ pub struct Privacy {
     pub choices: bool,
     /// `llm.prompt_template.*`.
     pub prompt_template: bool,
-    /// Vectors.
+    /// Embedding vectors.
     pub embedding_vectors: bool,
-    /// Texts that were embedded.
+    /// Embedded texts.
     pub embedding_text: bool,
-    /// Longest `data:` URL of an image that is kept, in bytes.
+    /// Maximum length of an image's `data:` URL to keep, in bytes.
     pub base64_image_max_length: Option<usize>,
-    /// Called for each attribute that is left.
+    /// Called for each remaining attribute.
     pub hook: Option<RedactionHook>,
-    /// `OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT`, `OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`: text is cut after so many characters.
-    /// The SDK has no such limit. It is no choice of the program's.
+    /// Maximum characters of a text, from `OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT` or `OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`, which the SDK
+    /// does not support. Only the environment sets it, never the program.
     value_length: Option<usize>,
 }
 
@@ -88,7 +87,7 @@ impl fmt::Debug for Privacy {
 }
 
 impl Privacy {
-    /// The rules that the environment asks for.
+    /// The rules configured in the environment.
     #[must_use]
     pub fn from_env() -> Self {
         Self::of(&Env::process())
@@ -125,13 +124,13 @@ impl Privacy {
         }
     }
 
-    /// With the limits that hold whatever the program hides.
+    /// Takes over the limits that apply whatever the program hides.
     pub(super) fn limited_as(mut self, other: Option<&Self>) -> Self {
         self.value_length = other.and_then(|other| other.value_length);
         self
     }
 
-    /// With a hook that sees each attribute that is left and gives it back, changed or not; `None` drops it.
+    /// Adds a hook that receives each remaining attribute and returns it, changed or not; `None` drops it.
     ///
     /// ```
     /// let privacy = spanbridge::layer::Privacy::from_env()
@@ -143,7 +142,7 @@ impl Privacy {
         self
     }
 
-    /// The rules for the hot path: `None` where nothing is hidden.
+    /// The rules for the hot path; `None` if nothing is hidden.
     pub(super) fn shared(self) -> Option<Arc<Self>> {
         let idle = !(self.inputs
             || self.outputs
@@ -173,7 +172,7 @@ impl Privacy {
         list.into_iter().map(|event| self.event(event)).collect()
     }
 
-    /// An event's name may be the text of a log line: the hook sees it as `event.name`.
+    /// An event's name may be the text of a log line, so the hook sees it as `event.name`.
     pub(super) fn event(&self, mut event: Event) -> Event {
         event.attributes = self.attributes(event.attributes);
         event.name = self.text("event.name", event.name);
@@ -189,12 +188,12 @@ impl Privacy {
             .collect()
     }
 
-    /// A span's name: the hook sees it as `otel.name`.
+    /// The hook sees a span's name as `otel.name`.
     pub(super) fn name(&self, name: Cow<'static, str>) -> Cow<'static, str> {
         self.text("otel.name", name)
     }
 
-    /// A text that cannot be missing: where the hook drops it, it is redacted.
+    /// Passes on a text that must not be missing: if the hook drops it, it is redacted.
     fn text(&self, key: &str, text: Cow<'static, str>) -> Cow<'static, str> {
         let Some(hook) = &self.hook else { return text };
         match ask(hook, key, Value::String(StringValue::from(text.clone()))) {
@@ -276,7 +275,7 @@ impl Privacy {
             return None;
         }
         let hidden = match words().content(key) {
-            // Keys of other dialects hold text and calls in one value: part of it cannot be kept.
+            // Keys of other dialects hold text and calls in one value, so no part of it can be kept.
             Some(Content::Input) => self.inputs || self.is_foreign(key) && (self.input_messages || self.input_text),
             Some(Content::Output) => self.outputs || self.is_foreign(key) && (self.output_messages || self.output_text),
             None => false,
@@ -289,9 +288,9 @@ impl Privacy {
     }
 }
 
-/// Whether a key of a list of messages, after the list's name, is for words of a message, or for all messages.
+/// Given the rest of a message list's key, whether it holds the text of a message or all messages.
 fn is_for_words(rest: &str) -> bool {
-    // The last two are our own, for results that are no text.
+    // The last two are our own, for results that are not text.
     let members = ["message.content", "message_content.text", "message.result_json", "tool_call.answer"];
     rest.is_empty() || members.iter().any(|member| rest.ends_with(member))
 }
@@ -308,7 +307,7 @@ fn cut(value: Value, longest: usize) -> Value {
     }
 }
 
-/// A hook that panics hides the value: spans end in destructors, where a panic would end the program.
+/// A panicking hook hides the value: spans end in destructors, where a panic would abort the program.
 fn ask(hook: &RedactionHook, key: &str, value: Value) -> Option<Value> {
     let call = AssertUnwindSafe(|| hook(key, value));
     std::panic::catch_unwind(call).ok().flatten()

@@ -1,10 +1,10 @@
-//! Files and folders for this user alone: what is in them was said to an agent.
+//! Creates files and folders that only this user can read, since they contain an agent's conversations.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Options for a file that nobody else reads, if it is made.
+/// Options that make a new file readable only to its owner.
 pub(super) fn options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut options = OpenOptions::new();
@@ -13,12 +13,12 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-/// Makes a file, or empties it.
+/// Creates or truncates a file.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     options().write(true).create(true).truncate(true).open(path)
 }
 
-/// Makes a folder and those above it, unless they are there.
+/// Creates a folder and its parents, if missing.
 pub(super) fn make_folders(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Events that the SDK logs while it makes or ends a span of ours: they are not taken.
+//! Suppresses events that the SDK logs while it creates or ends one of our spans.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls into the SDK or tracing-opentelemetry, which may hold locks of a span while they log.
+/// Calls into the SDK or tracing-opentelemetry, which may hold a span's locks while they log.
 pub(super) fn quietly<R>(call: impl FnOnce() -> R) -> R {
     struct Back(bool);
     impl Drop for Back {
@@ -18,7 +18,7 @@ pub(super) fn quietly<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Whether such a call is made on this thread.
+/// Whether this thread is inside such a call.
 pub(super) fn is_quiet() -> bool {
     INSIDE.get()
 }

@@ -1,4 +1,4 @@
-//! What was recorded on one span, until it closes.
+//! Values recorded on a span until it closes.
 
 use std::borrow::Cow;
 use std::time::SystemTime;
@@ -11,36 +11,36 @@ use super::plan::Plan;
 use crate::hash::HashMap;
 use crate::operation::Kind;
 
-/// The values of one span.
+/// The recorded values of a span.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) plan: &'static Plan,
-    /// By the slot of the field.
+    /// Values by the field's slot.
     pub(super) values: Vec<Option<Value>>,
-    /// The slots that have values, of the first 64.
+    /// Bit set of the slots with a value, for the first 64.
     pub(super) present: u64,
-    /// The slots of the values that are the `Debug` form of something, of the first 64.
+    /// Bit set of the slots whose value is a `Debug` form, for the first 64.
     pub(super) debug: u64,
     pub(super) more: Option<Box<More>>,
-    /// The span was opened while its thread was already unwinding: an exit then is no new panic.
+    /// Whether the span was opened while its thread was already unwinding; then an exit is not a new panic.
     pub(super) opened_in_panic: bool,
 }
 
-/// Memory for the values of the next spans of this thread.
+/// Recycles memory for the values of this thread's next spans.
 mod spare {
     use std::cell::RefCell;
 
     use opentelemetry::Value;
 
-    /// So many vectors are kept, of at most so many values.
-    const KEPT: usize = 8;
-    const LARGEST: usize = 64;
+    /// Maximum number of vectors kept, and their maximum capacity.
+    const MAX_SPARE: usize = 8;
+    const MAX_CAPACITY: usize = 64;
 
     thread_local! {
         static SPARE: RefCell<Vec<Vec<Option<Value>>>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// An empty vector, with memory if there is a spare one.
+    /// An empty vector, reusing spare memory if possible.
     pub(super) fn take() -> Vec<Option<Value>> {
         let spare = SPARE.try_with(|spare| spare.try_borrow_mut().ok()?.pop());
         spare.ok().flatten().unwrap_or_default()
@@ -48,13 +48,13 @@ mod spare {
 
     /// Keeps the memory of an empty vector.
     pub(super) fn give(values: Vec<Option<Value>>) {
-        if !values.is_empty() || values.capacity() > LARGEST {
+        if !values.is_empty() || values.capacity() > MAX_CAPACITY {
             return;
         }
-        // The thread may be at its end: then nobody needs it.
+        // Fails while the thread ends, when no one needs the memory.
         let _ = SPARE.try_with(|spare| {
             if let Ok(mut spare) = spare.try_borrow_mut()
-                && spare.len() < KEPT
+                && spare.len() < MAX_SPARE
             {
                 spare.push(values);
             }
@@ -62,20 +62,20 @@ mod spare {
     }
 }
 
-/// So many attributes are looked through for a key.
+/// Up to this many attributes, keys are searched linearly.
 const LINEAR_SEARCH_MAX: usize = 32;
 
-/// What fields cannot express. Most spans have none of it: it is no part of the record, so that records stay small.
+/// Data that fields cannot express. Kept outside the record, as most spans have none and records should stay small.
 #[derive(Debug, Default, Clone)]
 pub(super) struct More {
     pub(super) outcome: SpanOutcome,
     pub(super) events: Vec<Event>,
-    /// The event that `#[instrument(ret)]` makes of the returned value.
+    /// The event in which `#[instrument(ret)]` records the return value.
     pub(super) returned: Option<Event>,
     pub(super) panic: Option<Panic>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
-    /// The places of the first `indexed` attributes, once there are many.
+    /// Index of the first `indexed` attributes, once there are many.
     places: HashMap<Key, usize>,
     indexed: usize,
     pub(super) inputs: usize,
@@ -85,7 +85,7 @@ pub(super) struct More {
     pub(super) first_token: bool,
 }
 
-/// How the operation ended, as far as it was recorded.
+/// The recorded outcome of the operation.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) enum SpanOutcome {
     /// Nothing was recorded.
@@ -93,12 +93,12 @@ pub(super) enum SpanOutcome {
     Unset,
     /// It succeeded.
     Ok,
-    /// It failed, with the reason; empty where none was recorded.
+    /// It failed, with a reason or the empty text.
     Error(Cow<'static, str>),
 }
 
 impl SpanOutcome {
-    /// Records a failure. The last reason that is not empty wins.
+    /// Records a failure. The last non-empty reason wins.
     pub(super) fn fail(&mut self, message: impl Into<Cow<'static, str>>) {
         let message = message.into();
         if !message.is_empty() || !matches!(self, Self::Error(_)) {
@@ -127,19 +127,19 @@ impl Record {
         }
     }
 
-    /// Nothing is known of the span that would have to be written.
+    /// Whether nothing was recorded that must be written.
     pub(super) fn is_idle(&self) -> bool {
         self.values.is_empty() && self.more.is_none() && !self.plan.known_target
     }
 
-    /// Keeps the value of a declared field; the last one wins.
+    /// Stores the value of a declared field; the last one wins.
     pub(super) fn set(&mut self, field: usize, value: Value) {
         if let Some(field) = self.plan.fields.get(field) {
             self.keep(field.slot, value);
         }
     }
 
-    /// Keeps the value of this slot.
+    /// Stores a value in this slot.
     pub(super) fn keep(&mut self, slot: usize, value: Value) {
         if self.values.is_empty() {
             self.values = spare::take();
@@ -155,7 +155,7 @@ impl Record {
         }
     }
 
-    /// Keeps the `Debug` form of a declared field's value.
+    /// Stores the `Debug` form of a declared field's value.
     pub(super) fn set_debug(&mut self, field: usize, text: String) {
         self.set(field, text.into());
         if let Some(field) = self.plan.fields.get(field) {
@@ -163,7 +163,7 @@ impl Record {
         }
     }
 
-    /// Takes what was recorded later; it wins.
+    /// Merges later values, which win.
     pub(super) fn take_changes(&mut self, mut changes: Self) {
         self.present |= changes.present;
         if self.values.is_empty() {
@@ -187,7 +187,7 @@ impl Record {
         }
     }
 
-    /// Leaves the memory of the values to a span that opens later.
+    /// Leaves the memory of the values for a later span.
     pub(super) fn recycle(mut self) {
         self.values.clear();
         spare::give(self.values);
@@ -197,7 +197,7 @@ impl Record {
         self.more.get_or_insert_with(Box::default)
     }
 
-    /// Keeps a value under any key; a declared field of this name gives way.
+    /// Stores a value under any key; replaces the value of a declared field with that name.
     pub(super) fn put(&mut self, key: Key, value: Value) {
         let declared = self.plan.fields.iter().position(|field| field.name == key.as_str());
         match declared {
@@ -210,14 +210,14 @@ impl Record {
         self.more().events.push(Event::new(name, SystemTime::now(), attributes, 0));
     }
 
-    /// A panic unwound through the span. An earlier one was handled, or this one could not have come.
+    /// Records that a panic unwound through the span. Any earlier one was handled, or this one could not have happened.
     pub(super) fn panicked(&mut self, panic: Panic) {
         if let Some(earlier) = self.more().panic.replace(panic) {
             self.more().handled_panic(earlier);
         }
     }
 
-    /// The span was entered, and its thread does not unwind.
+    /// The span was entered on a thread that is not unwinding.
     pub(super) fn entered(&mut self) {
         if let Some(panic) = self.more.as_mut().and_then(|more| more.panic.as_mut()) {
             panic.entered();
@@ -225,7 +225,7 @@ impl Record {
         }
     }
 
-    /// The span was left, and its thread does not unwind.
+    /// The span was exited on a thread that is not unwinding.
     pub(super) fn exited(&mut self) {
         if let Some(panic) = self.more.as_mut().and_then(|more| more.panic.as_mut()) {
             panic.exited();
@@ -233,12 +233,12 @@ impl Record {
         }
     }
 
-    /// Whether the value in this slot is the `Debug` form of something.
+    /// Whether the value in this slot is a `Debug` form.
     pub(super) fn is_debug(&self, slot: usize) -> bool {
         self.debug & bit_of(slot) != 0
     }
 
-    /// An exception event and the status that goes with it.
+    /// Records an exception event and the matching status.
     pub(super) fn exception(&mut self, class: Option<String>, message: String, stacktrace: Option<String>) {
         let mut attributes = Vec::with_capacity(3);
         if let Some(class) = class {
@@ -253,13 +253,13 @@ impl Record {
     }
 }
 
-/// The bit of a slot; 0 beyond the 64th.
+/// The bit of a slot; 0 from the 65th on.
 fn bit_of(slot: usize) -> u64 {
     if slot < 64 { 1 << slot } else { 0 }
 }
 
 impl More {
-    /// The panic becomes the span's failure, or an event if the span went on.
+    /// Turns the panic into the span's failure, or into an event if the span continued.
     pub(super) fn settle_panic(&mut self) {
         let Some(panic) = self.panic.take() else { return };
         if panic.was_handled() {
@@ -278,7 +278,7 @@ impl More {
         self.events.push(Event::new("panic", panic.time, attributes, 0));
     }
 
-    /// Keeps a value; the last one wins.
+    /// Stores a value; the last one wins.
     pub(super) fn put(&mut self, key: Key, value: Value) {
         let known = self.place(&key);
         match known.and_then(|place| self.attributes.get_mut(place)) {
@@ -287,7 +287,7 @@ impl More {
         }
     }
 
-    /// The place of an attribute: the first one of this key.
+    /// The index of the first attribute with this key.
     fn place(&mut self, key: &Key) -> Option<usize> {
         if self.attributes.len() <= LINEAR_SEARCH_MAX {
             return self.attributes.iter().position(|have| have.key == *key);
@@ -299,7 +299,7 @@ impl More {
         self.places.get(key).copied()
     }
 
-    /// Takes out the attributes whose keys begin like this.
+    /// Removes the attributes whose keys have this prefix.
     pub(super) fn forget(&mut self, prefix: &str) {
         self.attributes.retain(|pair| !pair.key.as_str().starts_with(prefix));
         self.places.clear();

@@ -1,26 +1,26 @@
-//! The role of a field, by its name alone.
+//! The role of a field, determined by its name alone.
 
 use super::words::{Meaning, words};
 use crate::operation::Kind;
 
-/// What the Layer does with a field.
+/// How the Layer treats a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Role {
-    /// Written as it is.
+    /// Written unchanged.
     Plain,
-    /// Written as it is; determines the kind of a span without one.
+    /// Written unchanged; suggests the kind of a span without one.
     Hint(Kind),
-    /// A short word: its meaning depends on the kind.
+    /// A short name, whose meaning depends on the kind.
     Short(&'static [Meaning]),
-    /// Lists that OpenInference writes as indexed keys.
+    /// A list that OpenInference writes as indexed keys.
     List(List),
     /// `openinference.span.kind`.
     Kind,
     /// `step_type`.
     StepType,
-    /// Of a dialect that is translated.
+    /// Belongs to a dialect that is translated.
     Foreign,
-    /// `otel.name` and `otel.kind`, which a span has from its beginning.
+    /// `otel.name` and `otel.kind`, which OpenTelemetry needs when a span begins.
     Forwarded,
     /// `otel.status_code`.
     StatusCode,
@@ -33,9 +33,9 @@ pub(super) enum Role {
 pub(super) struct FieldPlan {
     pub(super) name: &'static str,
     pub(super) role: Role,
-    /// Where the value is kept: the first field with this name.
+    /// Index of the value: that of the first field with this name.
     pub(super) slot: usize,
-    /// The value is a name or an id, which many spans have in common.
+    /// Whether the value is a name or id that many spans share.
     pub(super) names: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn role(name: &str) -> Role {
     hint(name).map_or(Role::Plain, Role::Hint)
 }
 
-/// The kind of span that has an OpenInference key.
+/// The kind suggested by an OpenInference key.
 pub(super) fn hint(name: &str) -> Option<Kind> {
     const HEADS: [(&str, Kind); 9] = [
         ("llm.", Kind::Llm),
@@ -117,7 +117,7 @@ pub(super) fn hint(name: &str) -> Option<Kind> {
     HEADS.iter().find(|(head, _)| name.starts_with(head)).map(|(_, kind)| *kind)
 }
 
-/// Of two hints the stronger one: a span with a model's name and an agent's name is a model call.
+/// The stronger of two hints: a span with both a model name and an agent name is a model call.
 pub(super) fn stronger(a: Option<Kind>, b: Kind) -> Kind {
     const ORDER: [Kind; 7] = [
         Kind::Rerank,

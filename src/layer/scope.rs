@@ -2,7 +2,7 @@
 
 use opentelemetry::InstrumentationScope;
 
-/// The name of the instrumentation scope of spans that come through the Layer.
+/// The name of the instrumentation scope of the Layer's spans.
 pub const SCOPE: &str = "spanbridge";
 
 pub(super) fn own_scope() -> InstrumentationScope {

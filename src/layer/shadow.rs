@@ -1,10 +1,10 @@
-//! Spans as tracing-opentelemetry has them, for those who ask it about one: `OpenTelemetrySpanExt` and `get_otel_context`.
+//! Makes our spans visible to tracing-opentelemetry's `OpenTelemetrySpanExt` and `get_otel_context`.
 //!
-//! It finds its data among the extensions of a span, and its types are its own. Few spans are ever asked about, so they get these
-//! data when they are: there is a registry for them that nobody else uses, with a layer of tracing-opentelemetry on it. The
-//! questions come to another such layer, whose subscriber is [`Shadows`]. It gives each span that is looked up one in that
-//! registry, its shadow. A span that has not begun is then made by tracing-opentelemetry, through our tracer, with the parent that
-//! was set meanwhile; of one that has begun it gets a second handle.
+//! tracing-opentelemetry looks for its own private types among a span's extensions. Few spans are ever looked up, so they get that data
+//! only on demand, in a separate internal registry with a layer of tracing-opentelemetry. Look-ups reach a second such layer, whose
+//! subscriber is [`Shadows`]. It gives each span that is looked up a counterpart in the internal registry, its shadow. If the span has not
+//! begun, tracing-opentelemetry then creates it through our tracer, with the parent set in the meantime; if it has, tracing-opentelemetry
+//! gets a second handle to it.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -24,28 +24,28 @@ use tracing_subscriber::registry::{Data, LookupSpan};
 use tracing_subscriber::{Layer as _, Registry};
 
 use super::access::Access;
-use super::handed::{Kept, NUMBER};
+use super::handed::{HandedSpan, NUMBER};
 use super::life::{Named, Stage};
 use super::lives::Beginning;
 use super::tracer::LayerTracer;
 
-/// The layer of tracing-opentelemetry that is asked.
-pub(super) type Asked<T> = Layered<OpenTelemetryLayer<Shadows<T>, LayerTracer<T>>, Shadows<T>>;
+/// The tracing-opentelemetry layer that receives look-ups.
+pub(super) type LookupLayer<T> = Layered<OpenTelemetryLayer<Shadows<T>, LayerTracer<T>>, Shadows<T>>;
 
-/// The one that has the shadows.
-type Having<T> = Layered<OpenTelemetryLayer<Places, LayerTracer<T>>, Places>;
+/// The tracing-opentelemetry layer that holds the shadows.
+type ShadowLayer<T> = Layered<OpenTelemetryLayer<ShadowRegistry, LayerTracer<T>>, ShadowRegistry>;
 
-/// A subscriber whose spans are the shadows of those of another.
+/// A subscriber whose spans are the shadows of another subscriber's spans.
 pub(super) struct Shadows<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
     access: Access,
     tracer: LayerTracer<T>,
-    having: OnceLock<Having<T>>,
+    having: OnceLock<ShadowLayer<T>>,
     spare: Spare,
 }
 
-/// The shadows of spans that have closed, for others.
+/// Shadows of closed spans, for reuse.
 type Spare = Arc<Mutex<Vec<Id>>>;
 
 impl<T> Clone for Shadows<T> {
@@ -90,18 +90,18 @@ where
         }))
     }
 
-    pub(super) fn asked(&self) -> Asked<T> {
+    pub(super) fn asked(&self) -> LookupLayer<T> {
         on(self.clone(), self.0.tracer.clone())
     }
 
-    fn having(&self) -> &Having<T> {
+    fn having(&self) -> &ShadowLayer<T> {
         self.0.having.get_or_init(|| {
-            let places = Places::new(Arc::clone(&self.0.spare));
+            let places = ShadowRegistry::new(Arc::clone(&self.0.spare));
             on(places, self.0.tracer.clone())
         })
     }
 
-    /// The context of a shadow. Its span has begun then.
+    /// The context of a shadow. This begins its span.
     pub(super) fn context_of(&self, shadow: &Id) -> Option<Context> {
         let _none = Context::new().attach();
         let having = self.having();
@@ -111,7 +111,7 @@ where
         context.has_active_span().then_some(context)
     }
 
-    /// Tells tracing-opentelemetry what was recorded in `otel.name` and `otel.kind`.
+    /// Passes the recorded `otel.name` and `otel.kind` to tracing-opentelemetry.
     pub(super) fn rename(&self, shadow: &Id, named: &Named) {
         let fields = OWN.fields();
         let (Some(name), Some(kind)) = (fields.field("otel.name"), fields.field("otel.kind")) else {
@@ -125,21 +125,21 @@ where
         self.having().record(shadow, &Values::new(&fields.value_set(&values)));
     }
 
-    /// A link to a span that has begun, for one that has not.
+    /// Links a span that has not begun to another span.
     pub(super) fn follow(&self, shadow: &Id, follows: &Id) {
         if let Some(follows) = self.shadow_of(follows) {
             self.having().record_follows_from(shadow, &follows);
         }
     }
 
-    /// The span of a shadow has ended.
+    /// Releases a shadow whose span has ended.
     pub(super) fn close(&self, shadow: Id) {
         self.having().try_close(shadow.clone());
         self.0.spare.lock().unwrap_or_else(PoisonError::into_inner).push(shadow);
     }
 
-    /// The shadow of a span, which gets one if it has none; `None` if the layer does not see the span, or if this thread is making
-    /// it: then a sampler or a processor asks.
+    /// The shadow of a span, created if necessary. `None` if the layer does not see the span, or if this thread is just creating it and a
+    /// sampler or processor asks.
     fn shadow_of(&self, id: &Id) -> Option<Id> {
         let lives = &self.0.access.0;
         let (stage, named, metadata) = loop {
@@ -155,19 +155,19 @@ where
             match found? {
                 ControlFlow::Break(Ok(found)) => break found,
                 ControlFlow::Break(Err(shadow)) => return shadow,
-                // Another thread makes the span or its shadow.
+                // Another thread is creating the span or its shadow.
                 ControlFlow::Continue(()) => std::thread::yield_now(),
             }
         };
         let beginning = Beginning::new(lives, id);
         let (shadow, stage) = match stage {
             Stage::Waiting(waiting) => {
-                let shadow = self.open(metadata, waiting.parent, Kept::Waiting(waiting.start, waiting.early));
+                let shadow = self.open(metadata, waiting.parent, HandedSpan::Waiting(waiting.start, waiting.early));
                 self.rename(&shadow, &named);
                 (shadow, Stage::Shadow)
             }
             Stage::Begun(context) => {
-                let shadow = self.open(metadata, context.clone(), Kept::Begun(context.clone()));
+                let shadow = self.open(metadata, context.clone(), HandedSpan::Begun(context.clone()));
                 self.context_of(&shadow);
                 (shadow, Stage::Begun(context))
             }
@@ -176,8 +176,8 @@ where
         beginning.becomes(stage, Some(shadow))
     }
 
-    /// A shadow opens in this context.
-    fn open(&self, metadata: &'static Metadata<'static>, parent: Context, kept: Kept) -> Id {
+    /// Opens a shadow in this context.
+    fn open(&self, metadata: &'static Metadata<'static>, parent: Context, kept: HandedSpan) -> Id {
         let _current = parent.attach();
         let none: [(&tracing::field::Field, Option<&dyn Value>); 0] = [];
         let shadow = self
@@ -193,10 +193,10 @@ where
     }
 }
 
-/// The fields that we record there.
-struct Own;
+/// The callsite of the fields we record on shadows.
+struct HandedCallsite;
 
-static OWN_CALLSITE: Own = Own;
+static OWN_CALLSITE: HandedCallsite = HandedCallsite;
 static OWN: Metadata<'static> = Metadata::new(
     "handed",
     "spanbridge",
@@ -208,7 +208,7 @@ static OWN: Metadata<'static> = Metadata::new(
     Kind::SPAN,
 );
 
-impl Callsite for Own {
+impl Callsite for HandedCallsite {
     fn set_interest(&self, _: Interest) {}
 
     fn metadata(&self) -> &Metadata<'_> {
@@ -216,19 +216,19 @@ impl Callsite for Own {
     }
 }
 
-/// The registry of the shadows. No registry removes a span while another one is being removed on the thread, and shadows are closed
-/// while the real registry removes their span. So none is removed here; they are used again.
-struct Places {
+/// The registry of the shadows. A registry cannot remove a span while the thread is removing one from another registry, and shadows close
+/// during exactly that. So shadows are never removed, but reused.
+struct ShadowRegistry {
     registry: Registry,
     spare: Spare,
-    /// One without data, for whoever asks about a span that has no shadow.
+    /// A span without data, for look-ups of spans that have no shadow.
     nobody: Id,
 }
 
-impl Places {
+impl ShadowRegistry {
     fn new(spare: Spare) -> Self {
         let mut registry = Registry::default();
-        // A span may get its shadow while a filter of the real registry looks at another one: this one has filters too.
+        // A span may get its shadow while a filter of the real registry handles another span, so this registry needs a filter too.
         registry.register_filter();
         let nobody = Self::place(&registry);
         Self { registry, spare, nobody }
@@ -240,7 +240,7 @@ impl Places {
     }
 }
 
-impl Subscriber for Places {
+impl Subscriber for ShadowRegistry {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -265,7 +265,7 @@ impl Subscriber for Places {
     }
 }
 
-impl<'a> LookupSpan<'a> for Places {
+impl<'a> LookupSpan<'a> for ShadowRegistry {
     type Data = Data<'a>;
 
     fn span_data(&'a self, id: &Id) -> Option<Self::Data> {
@@ -300,10 +300,10 @@ where
 {
     type Data = Data<'a>;
 
-    /// It is asked about a span of the real subscriber, and answers with its shadow.
+    /// Called with a span of the real subscriber; returns the data of its shadow.
     fn span_data(&'a self, id: &Id) -> Option<Self::Data> {
         let shadow = self.shadow_of(id);
-        let places: &Places = self.having().downcast_ref()?;
+        let places: &ShadowRegistry = self.having().downcast_ref()?;
         places.span_data(shadow.as_ref().unwrap_or(&places.nobody))
     }
 }

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: flushes everything, then ends by the signal as before.
+//! On SIGTERM or SIGINT, flushes everything and then ends the process as the signal would have.
 
 use super::error::InitError;
 use super::exit::Exit;
@@ -8,8 +8,8 @@ pub(super) fn leave_on_signals(_: &Exit) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Lets everything leave on SIGTERM or SIGINT, restores the default action and raises the signal again. A second signal does not
-/// wait. If the program has its own action, nothing is installed: it knows best when to end.
+/// On SIGTERM or SIGINT, sends all spans, restores the default action and raises the signal again. A second signal does not wait. A signal
+/// that the program handles itself is left alone: the program knows best when to end.
 #[cfg(unix)]
 pub(super) fn leave_on_signals(exit: &Exit) -> Result<(), InitError> {
     use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn leave_on_signals(exit: &Exit) -> Result<(), InitError> {
     thread.map(drop).map_err(failed)
 }
 
-/// Whether the process catches or ignores the signal, as far as can be found without unsafe code.
+/// Whether the process catches or ignores the signal, as far as safe code can tell.
 #[cfg(unix)]
 fn is_caught(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {

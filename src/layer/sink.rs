@@ -1,4 +1,4 @@
-//! Where documents go.
+//! Destinations of documents.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use crate::documents::Document;
 use crate::formats::Layout;
 use crate::span::TraceId;
 
-/// A document of a run, before it is turned into text.
+/// A document of a run, not yet serialized.
 pub(super) struct NewDocument<'a> {
     pub(super) trace_id: TraceId,
     pub(super) document: Document<'a>,
@@ -19,15 +19,15 @@ pub(super) struct NewDocument<'a> {
     pub(super) revision: u32,
 }
 
-/// Takes what is made of runs, one after the other.
+/// Receives the results of runs one by one.
 pub(super) enum Sink {
-    /// Documents of each format that is wanted.
+    /// Documents of each requested format.
     Documents(Box<dyn FnMut(NewDocument<'_>) + Send>),
     /// The runs themselves.
     Runs(Box<dyn FnMut(&RunSnapshot<'_>) + Send>),
 }
 
-/// A program's own function for runs: when it panics, the runs after that are not lost.
+/// Wraps a program's callback for runs: if it panics, later runs are not lost.
 pub(super) fn runs(mut callback: impl FnMut(&RunSnapshot<'_>) + Send + 'static) -> Sink {
     Sink::Runs(Box::new(move |snapshot| {
         let call = std::panic::AssertUnwindSafe(|| callback(snapshot));
@@ -37,7 +37,7 @@ pub(super) fn runs(mut callback: impl FnMut(&RunSnapshot<'_>) + Send + 'static) 
     }))
 }
 
-/// A program's own function: when it panics, the documents after that are not lost.
+/// Wraps a program's callback for documents: if it panics, later documents are not lost.
 pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
     Sink::Documents(Box::new(move |new| {
         let NewDocument {
@@ -68,7 +68,7 @@ pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) 
 
 pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
     Sink::Documents(Box::new(move |NewDocument { document, .. }| {
-        // One write a line: another process may append to the same file.
+        // One write per line, because another process may append to the same file.
         let written = document.text(Layout::Compact).and_then(|mut line| {
             line.push('\n');
             file.write_all(line.as_bytes())

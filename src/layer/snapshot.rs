@@ -1,4 +1,4 @@
-//! Open spans when the program ends, with what was recorded on them so far.
+//! Snapshots of open spans at the end of the program.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::tracer::LayerSpan;
 
-/// The open spans of a layer, through the privacy rules. They have no end yet: it is 0.
+/// The open spans of a layer, filtered by the privacy rules. Their end time is still 0.
 pub(super) fn of_open(spans: &OpenSpans, privacy: Option<&Arc<Privacy>>) -> Vec<SpanData> {
     let subscriber = spans.subscriber();
-    // What happens here is about spans and makes none.
+    // Code that runs here must not create spans.
     dispatcher::with_default(&Dispatch::none(), || {
         let ids = spans.access.0.ids();
         ids.iter().filter_map(|id| one(spans, subscriber.as_ref(), id, privacy)).collect()
@@ -27,7 +27,7 @@ pub(super) fn of_open(spans: &OpenSpans, privacy: Option<&Arc<Privacy>>) -> Vec<
 
 fn one(spans: &OpenSpans, subscriber: Option<&Dispatch>, id: &Id, privacy: Option<&Arc<Privacy>>) -> Option<SpanData> {
     let begun = spans.access.begun(id);
-    // Begins a span that nobody has entered yet.
+    // Begins a span that was never entered.
     let context = begun.or_else(|| tracing_opentelemetry::get_otel_context(id, subscriber?))?;
     let data = spans.started_as(context.span().span_context().span_id())?;
     let record = spans.access.with(id, |record| record.clone())?;
@@ -36,7 +36,7 @@ fn one(spans: &OpenSpans, subscriber: Option<&Dispatch>, id: &Id, privacy: Optio
     span.into_inner().map(|snapshot| snapshot.0)
 }
 
-/// A span that takes what a finished one would, and stays open.
+/// Receives the attributes of a finished span, but stays open.
 #[derive(Debug)]
 struct Snapshot(SpanData);
 

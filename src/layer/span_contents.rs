@@ -1,4 +1,4 @@
-//! Sorts the recorded values of a span: attributes, lists that become indexed keys, the status.
+//! Sorts the recorded values of a span into attributes, lists for indexed keys, and the status.
 
 use opentelemetry::trace::Event;
 use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
@@ -15,19 +15,19 @@ use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::{Content, Kind};
 
-/// Why an operation failed whose future was dropped before it was ready: a time limit, `select!`, a task that was aborted.
+/// Failure of an operation whose future was dropped before completion, by a timeout, `select!` or an aborted task.
 pub(super) const DROPPED: &str = "the future was dropped before it was ready";
 
-/// What the values of a span become.
+/// The sorted values of a span.
 pub(super) struct SpanContents {
     pub(super) attributes: Vec<KeyValue>,
     pub(super) lists: Vec<(List, Json)>,
     outcome: SpanOutcome,
     /// `otel.status_code`.
     status_code: SpanOutcome,
-    /// The failure from `error` or `success`.
+    /// The failure given by `error` or `success`.
     failure: Option<String>,
-    /// Whether a word determines the kind.
+    /// Whether a field names the kind.
     kind_by_word: bool,
 }
 
@@ -43,7 +43,7 @@ impl SpanContents {
         }
     }
 
-    /// The status, and the event of a failure from a field.
+    /// The status, and an event for a failure given by a field.
     pub(super) fn status(&mut self) -> (SpanOutcome, Option<Event>) {
         let event = self.failure.as_ref().map(|message| exception(message.clone()));
         let mut outcome = std::mem::take(&mut self.outcome);
@@ -80,8 +80,8 @@ impl SpanContents {
         }
     }
 
-    /// The value that `#[instrument(ret)]` recorded: the output of an operation that recorded no other. Gives the event back if it
-    /// is not the output.
+    /// Takes the return value recorded by `#[instrument(ret)]`, which is the output unless another was recorded. Returns the event if it is
+    /// not the output.
     pub(super) fn returned(&mut self, event: Event, kind: Option<Kind>) -> Option<Event> {
         let Some(kind) = kind.filter(|_| !self.has_output()) else {
             return Some(event);
@@ -95,7 +95,7 @@ impl SpanContents {
         None
     }
 
-    /// The function, which tells what it returns, did not come to its end: its future was dropped. What failed tells why itself.
+    /// The function records return values but returned none: its future was dropped. If it failed, that explains it already.
     pub(super) fn never_returned(&mut self) {
         if self.outcome == SpanOutcome::Unset && self.status_code == SpanOutcome::Unset && !self.has_output() {
             self.failed(DROPPED.to_owned());
@@ -130,7 +130,7 @@ impl SpanContents {
         }
     }
 
-    /// A short word: each of its meanings on a span of this kind, as the reader's table has them.
+    /// Writes a short name under each of its meanings on a span of this kind, as in the reader's table.
     fn short(&mut self, key: Key, value: Value, meanings: &[Meaning], kind: Kind) {
         let mut written = false;
         let mut left = Some(value);
@@ -176,7 +176,7 @@ impl SpanContents {
         }
     }
 
-    /// Under the key of a short word.
+    /// Writes a value under the key of a short name.
     fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
         if let Some(key) = mime_type(target, codec).filter(|_| is_json(&value)) {
             self.push(key.into(), "application/json".into());
@@ -197,7 +197,7 @@ fn exception(message: String) -> Event {
     Event::new("exception", std::time::SystemTime::now(), attributes, 0)
 }
 
-/// JSON text opened; other values as they are.
+/// Parses JSON text; other values stay as they are.
 fn opened(value: &Value) -> Json {
     match value {
         Value::String(text) => match serde_json::from_str(text.as_str()) {

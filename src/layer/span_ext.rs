@@ -1,4 +1,4 @@
-//! What fields cannot express, typed: [`SpanExt`].
+//! Typed recording of what fields cannot express: [`SpanExt`].
 
 use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::{access, visit};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Cost, Document, Kind, Message, TokenCount, ToolDefinition};
 
-/// A value of an attribute: any integer or float, a truth value, text.
+/// An attribute value: any integer or float, a boolean or text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldValue(pub(super) Value);
 
@@ -58,11 +58,11 @@ impl From<&String> for FieldValue {
     }
 }
 
-/// Records what an agent did on a `tracing::Span`.
+/// Records an agent's activity on a `tracing::Span`.
 ///
-/// Nothing has to be declared in the span's macro, and nothing happens on a span that is disabled or that no
-/// [`Layer`](super::Layer) sees. What is `Serialize` is taken as it is: a request in OpenAI's, Anthropic's or Gemini's
-/// shape, one's own structs, `serde_json::Value`. [`Message`] expresses what these shapes cannot.
+/// Nothing needs to be declared in the span's macro. On a disabled span, or one that no [`Layer`](super::Layer) sees, the methods do
+/// nothing. `Serialize` values are accepted as they are: a request in OpenAI's, Anthropic's or Gemini's shape, your own structs, or
+/// `serde_json::Value`. [`Message`] expresses what these shapes cannot.
 ///
 /// ```
 /// use serde_json::json;
@@ -77,62 +77,62 @@ impl From<&String> for FieldValue {
 ///     .set_usage(TokenCount { input: Some(12), output: Some(5), ..TokenCount::default() });
 /// ```
 pub trait SpanExt: sealed::Sealed {
-    /// A value under any key, declared or not. The last one wins.
+    /// Sets a value under any key, declared or not. The last one wins.
     fn set_field(&self, key: impl Into<Key>, value: impl Into<FieldValue>) -> &Self;
-    /// Like `Span::record`, but a field that the span does not declare is kept, and reported once a callsite in debug
-    /// builds: `Span::record` would have dropped it without a word.
+    /// Like `Span::record`, but keeps a field that the span does not declare, which `Span::record` would drop silently. Debug builds report
+    /// such a field once per callsite.
     fn record_field(&self, key: &'static str, value: impl Into<FieldValue>) -> &Self;
-    /// What the operation is.
+    /// Sets the kind of operation.
     fn set_kind(&self, kind: Kind) -> &Self;
-    /// The model, and who offers it.
+    /// Sets the model and its provider.
     fn set_model(&self, name: &str, provider: Option<&str>) -> &Self;
-    /// Temperature and the like.
+    /// Sets request parameters such as the temperature.
     fn set_parameters(&self, parameters: &(impl Serialize + ?Sized)) -> &Self;
-    /// Why the model stopped.
+    /// Sets the reason why the model stopped.
     fn set_finish_reason(&self, reason: &str) -> &Self;
-    /// One message into the model, after those that were added before.
+    /// Appends an input message of the model.
     fn add_input_message(&self, message: &Message) -> &Self;
-    /// One message out of the model, after those that were added before.
+    /// Appends an output message of the model.
     fn add_output_message(&self, message: &Message) -> &Self;
-    /// Messages into the model, in any shape that `spanbridge` reads.
+    /// Sets the input messages, in any shape that `spanbridge` reads.
     fn set_input_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self;
-    /// Messages out of the model, in any shape that `spanbridge` reads; a provider's whole response too.
+    /// Sets the output messages, in any shape that `spanbridge` reads, including a provider's whole response.
     fn set_output_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self;
-    /// Tools offered to the model.
+    /// Sets the tools offered to the model.
     fn set_tools(&self, tools: &[ToolDefinition]) -> &Self;
-    /// Tokens of this call.
+    /// Sets the token usage of this call.
     fn set_usage(&self, usage: TokenCount) -> &Self;
-    /// Money of this call, in US dollars.
+    /// Sets the cost of this call, in US dollars.
     fn set_cost(&self, cost: Cost) -> &Self;
-    /// What goes in, as a whole: text as it is, other values as JSON.
+    /// Sets the input as a whole: text unchanged, other values as JSON.
     fn set_input(&self, input: &(impl Serialize + ?Sized)) -> &Self;
-    /// What comes out, as a whole: text as it is, other values as JSON.
+    /// Sets the output as a whole: text unchanged, other values as JSON.
     fn set_output(&self, output: &(impl Serialize + ?Sized)) -> &Self;
-    /// This span runs a tool: its name, the id that the model gave the call, the arguments.
+    /// Marks the span as a tool call: the tool's name, the call id given by the model, and the arguments.
     fn set_tool_call(&self, name: &str, call_id: Option<&str>, arguments: &(impl Serialize + ?Sized)) -> &Self;
-    /// What the tool gave back.
+    /// Sets the result of the tool.
     fn set_tool_result(&self, result: &(impl Serialize + ?Sized)) -> &Self;
-    /// The MCP server that offers the tool.
+    /// Sets the MCP server that offers the tool.
     fn set_mcp_server(&self, server: &str) -> &Self;
-    /// One document that a search found, after those that were added before.
+    /// Appends a document found by a search.
     fn add_document(&self, document: &Document) -> &Self;
-    /// The prompt's template, its version, its variables.
+    /// Sets the prompt's template, version and variables.
     fn set_prompt(&self, template: &str, version: Option<&str>, variables: &(impl Serialize + ?Sized)) -> &Self;
-    /// The session or conversation.
+    /// Sets the session or conversation.
     fn set_session(&self, id: &str) -> &Self;
-    /// The person.
+    /// Sets the user.
     fn set_user(&self, id: &str) -> &Self;
-    /// The agent.
+    /// Sets the agent's name.
     fn set_agent(&self, name: &str) -> &Self;
-    /// What else is known: an object.
+    /// Sets any further metadata, as an object.
     fn set_metadata(&self, metadata: &(impl Serialize + ?Sized)) -> &Self;
-    /// Tags.
+    /// Sets tags.
     fn set_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> &Self;
-    /// The operation failed: status and exception event, with the error's causes.
+    /// Records a failure: the status and an exception event with the error's causes.
     fn set_error(&self, error: &(dyn std::error::Error + 'static)) -> &Self;
-    /// The operation failed: status and exception event.
+    /// Records a failure: the status and an exception event.
     fn set_failure(&self, error_type: &str, message: &str) -> &Self;
-    /// The first token of a stream is here. Later calls do nothing.
+    /// Marks the arrival of a stream's first token. Later calls have no effect.
     fn mark_first_token(&self) -> &Self;
 }
 
@@ -141,7 +141,7 @@ mod sealed {
     impl Sealed for tracing::Span {}
 }
 
-/// A value as JSON. What cannot be serialized is replaced by a note.
+/// Serializes a value to JSON. If that fails, the result is a note.
 pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     serde_json::to_value(value).unwrap_or_else(|error| Json::String(format!("not serializable: {error}")))
 }
@@ -198,7 +198,7 @@ pub(super) fn put_usage(record: &mut Record, usage: TokenCount) {
     }
 }
 
-/// Says that `Span::record` would have lost a field, once a callsite and field.
+/// Warns once per callsite and field that `Span::record` would have dropped a field.
 #[cfg(debug_assertions)]
 fn report_undeclared(record: &Record, key: &'static str) {
     use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! The [`Layer`] and how it is set up.
+//! The [`Layer`] and its configuration.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,14 +14,14 @@ use super::global::GlobalTracer;
 use super::limits::Provider;
 use super::open::OpenSpans;
 use super::privacy::Privacy;
-use super::shadow::{Asked, Shadows};
+use super::shadow::{LookupLayer, Shadows};
 use super::tracer::LayerTracer;
 
-/// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](super).
+/// A [`tracing_subscriber::Layer`] that creates OpenInference spans. See the [module documentation](super).
 pub struct Layer<S, T = GlobalTracer> {
     pub(super) tracer: LayerTracer<T>,
     pub(super) shadows: Shadows<T>,
-    pub(super) asked: Asked<T>,
+    pub(super) asked: LookupLayer<T>,
     maker: T,
     privacy: Option<Arc<Privacy>>,
     pub(super) flags: Flags,
@@ -40,7 +40,7 @@ impl<S, T> fmt::Debug for Layer<S, T> {
     }
 }
 
-/// A layer on the global tracer provider, with the privacy rules of the environment.
+/// A layer that uses the global tracer provider and the privacy rules of the environment.
 #[must_use]
 pub fn layer<S>() -> Layer<S>
 where
@@ -56,7 +56,7 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
-    /// A layer on a provider of [`Setup`](super::Setup), which may want to know the spans that are open.
+    /// A layer for a provider of [`Setup`](super::Setup), which may track open spans.
     pub(super) fn ours(tracer: T, privacy: Option<Arc<Privacy>>, open: Option<Arc<OpenSpans>>) -> Self {
         Self::assemble(tracer, Provider::Ours, privacy, Flags::default(), open)
     }
@@ -85,10 +85,10 @@ where
         Self::assemble(self.maker, self.provider, self.privacy, flags, self.open)
     }
 
-    /// Makes spans with this tracer.
+    /// Uses this tracer to create spans.
     ///
-    /// A provider that was built elsewhere keeps its own limits: the SDK's default is 128 attributes a span. The Layer
-    /// writes small values first, so that messages are dropped and not the model's name, and warns once when that happens.
+    /// A provider built elsewhere keeps its own limits; the SDK's default is 128 attributes per span. The Layer writes small values first,
+    /// so that messages are dropped rather than the model's name, and warns once when that happens.
     #[must_use]
     pub fn with_tracer<U>(self, tracer: U) -> Layer<S, U>
     where
@@ -98,51 +98,51 @@ where
         Layer::assemble(tracer, Provider::Theirs, self.privacy, self.flags, None)
     }
 
-    /// Hides by these rules, instead of those in the environment.
+    /// Hides content by these rules instead of those in the environment.
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
         let privacy = privacy.limited_as(self.privacy.as_deref());
         Self::assemble(self.maker, self.provider, privacy.shared(), self.flags, self.open)
     }
 
-    /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.
+    /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off by default.
     #[must_use]
     pub fn with_location(self, location: bool) -> Self {
         self.flagged(|flags| flags.location = location)
     }
 
-    /// Whether spans have `thread.id` and `thread.name`. Off unless asked for.
+    /// Whether spans have `thread.id` and `thread.name`. Off by default.
     #[must_use]
     pub fn with_threads(self, threads: bool) -> Self {
         self.flagged(|flags| flags.threads = threads)
     }
 
-    /// Whether spans have `target`. Off unless asked for, but for crates that are recognized by it (adk-rust).
+    /// Whether spans have `target`. Off by default, except for crates that are recognized by it (adk-rust).
     #[must_use]
     pub fn with_target(self, target: bool) -> Self {
         self.flagged(|flags| flags.target = target)
     }
 
-    /// Whether spans have `level`. Off unless asked for.
+    /// Whether spans have `level`. Off by default.
     #[must_use]
     pub fn with_level(self, level: bool) -> Self {
         self.flagged(|flags| flags.level = level)
     }
 
-    /// Whether spans have `busy_ns` and `idle_ns`. Off unless asked for.
+    /// Whether spans have `busy_ns` and `idle_ns`. Off by default.
     #[must_use]
     pub fn with_tracked_inactivity(self, busy: bool) -> Self {
         self.flagged(|flags| flags.busy = busy)
     }
 
-    /// Whether an entered span is OpenTelemetry's current context too. On by default: clients that inject
-    /// `traceparent` from there need it.
+    /// Whether an entered span also becomes OpenTelemetry's current context. On by default, since clients that inject `traceparent` need
+    /// it.
     #[must_use]
     pub fn with_context_activation(self, activate: bool) -> Self {
         self.flagged(|flags| flags.activate = activate)
     }
 
-    /// Whether `tracing` events become span events. On by default. Errors set the span's status either way.
+    /// Whether `tracing` events become span events. On by default. Errors set the span's status in any case.
     #[must_use]
     pub fn with_events(self, events: bool) -> Self {
         self.flagged(|flags| flags.events = events)

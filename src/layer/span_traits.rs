@@ -1,4 +1,4 @@
-//! What the values of a span mean together: its kind, and whether they have to be translated or merged.
+//! Properties that depend on all values of a span: its kind, and whether it must be translated or deduplicated.
 
 use opentelemetry::{KeyValue, Value};
 
@@ -7,7 +7,7 @@ use super::role::{self, Role};
 use super::words::kind_of_word;
 use crate::operation::Kind;
 
-/// What the recorded values mean together.
+/// Properties of the recorded values as a whole.
 #[derive(Default)]
 pub(super) struct SpanTraits {
     pub(super) kind: Option<Kind>,
@@ -18,7 +18,7 @@ pub(super) struct SpanTraits {
 }
 
 impl SpanTraits {
-    /// The declared fields, and the attributes that were recorded besides them.
+    /// Considers the declared fields and the additional attributes.
     pub(super) fn of(record: &Record, more: &[KeyValue]) -> Self {
         let mut traits = Self {
             foreign: record.plan.known_target,
@@ -54,7 +54,7 @@ impl SpanTraits {
     }
 }
 
-/// The role of a key that no callsite declares; the indexed keys of messages are many and need no table.
+/// The role of an undeclared key. The indexed keys of messages are many, so they skip the table.
 pub(super) fn dynamic_role(key: &str) -> Role {
     if key.starts_with("llm.") && key.as_bytes().iter().any(u8::is_ascii_digit) {
         return Role::Hint(Kind::Llm);

@@ -1,13 +1,13 @@
-//! The crash spool: spans are on disk from their end until they are delivered.
+//! The crash spool: keeps ended spans on disk until they are delivered.
 //!
-//! Each process has its own folder, with a locked file `lock` and journals `<number>.spool`; the system unlocks it
-//! when the process ends, however it ends. A journal is a list of records: length (4 bytes, little endian), then that many
-//! bytes of OTLP (`TracesData`). A torn record at the end is cut. A journal goes when every span in it was delivered, the
-//! folder when its process ends with nothing left. The next process that starts sends what it finds in folders that nobody
-//! locks, journal by journal. Delivery is at least once: what was delivered shortly before a crash may go out again,
-//! unchanged. What nobody takes stays, and counts: all folders together are bounded.
+//! Each process has its own folder, with a locked file `lock` and journals `<number>.spool`; the system releases the lock however the
+//! process ends. A journal is a list of records: a length (4 bytes, little endian), then that many bytes of OTLP (`TracesData`). A torn
+//! record at the end is ignored. A journal is deleted once all its spans are delivered, and the folder when its process ends with nothing
+//! left. At the next start, a process sends the journals of all folders that are not locked. Delivery is at least once: spans delivered
+//! shortly before a crash may be sent again, unchanged. Spans that no receiver accepts stay and count towards the limit, which covers all
+//! folders together.
 //!
-//! Records are written, not synced: they outlive the process, not the machine.
+//! Records are written but not synced: they survive the process, not the machine.
 
 mod leftovers;
 
@@ -27,7 +27,7 @@ use super::{convert, parts, private};
 use crate::otlp;
 use crate::span::Resource;
 
-/// A journal is closed at this size, so that delivered ones can go.
+/// A journal is closed at this size, so that it can be deleted once delivered.
 const JOURNAL_BYTES: u64 = 4 * 1024 * 1024;
 
 type Key = ([u8; 16], [u8; 8]);
@@ -36,33 +36,33 @@ fn key(data: &SpanData) -> Key {
     (data.span_context.trace_id().to_bytes(), data.span_context.span_id().to_bytes())
 }
 
-/// This process's folder.
+/// The folder of this process.
 #[derive(Debug)]
 pub(super) struct Spool {
     folder: PathBuf,
     limit: u64,
-    state: Mutex<State>,
+    state: Mutex<SpoolState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SpoolState {
     _lock: File,
     journal: Option<File>,
-    /// Number and size of the journal that is written.
+    /// Number and size of the current journal.
     current: u64,
     size: u64,
-    /// Spans that are not delivered yet, with the journal that contains them.
+    /// Undelivered spans, each with the number of its journal.
     waiting: HashMap<Key, u64>,
-    /// How many of them a journal contains, and its size.
+    /// For each journal, the number of undelivered spans and the size.
     journals: HashMap<u64, (usize, u64)>,
     total: u64,
-    /// Size of what earlier processes left.
+    /// Size of the journals that earlier processes left.
     left: u64,
     full: bool,
 }
 
 impl Spool {
-    /// Makes the folder of this process in `root`, where all folders together hold at most `limit` bytes.
+    /// Creates this process's folder in `root`; all folders together may hold `limit` bytes.
     pub(super) fn open(root: &Path, limit: u64) -> io::Result<Self> {
         private::make_folders(root)?;
         let left = folders(root)
@@ -72,7 +72,7 @@ impl Spool {
             .sum();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{now}-{}", std::process::id());
-        // Locked before it has its name: nobody may take it for a dead process's.
+        // Lock before renaming, so that no other process takes the folder for that of a dead process.
         let unnamed = root.join(format!(".{name}"));
         private::make_folders(&unnamed)?;
         let lock = private::create(&unnamed.join("lock"))?;
@@ -82,7 +82,7 @@ impl Spool {
         Ok(Self {
             folder,
             limit,
-            state: Mutex::new(State {
+            state: Mutex::new(SpoolState {
                 _lock: lock,
                 journal: None,
                 current: 0,
@@ -96,7 +96,7 @@ impl Spool {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SpoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,7 +118,7 @@ impl Spool {
         }
     }
 
-    fn write(&self, state: &mut State, key: Key, length: u32, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, state: &mut SpoolState, key: Key, length: u32, bytes: &[u8]) -> io::Result<()> {
         let added = u64::from(length) + 4;
         if state.total + state.left + added > self.limit {
             let why = format!(
@@ -142,7 +142,7 @@ impl Spool {
         if let Some(journal) = &mut state.journal
             && let Err(error) = journal.write_all(&record)
         {
-            // A part of the record may be there: what came behind it could not be read.
+            // Part of the record may have been written, and anything after it would be unreadable, so start a new journal.
             state.size = JOURNAL_BYTES;
             return Err(error);
         }
@@ -183,7 +183,7 @@ impl Spool {
 }
 
 impl Spool {
-    /// The process ends: nothing is left, nothing stays.
+    /// Deletes the folder at the end of the process if nothing is left.
     fn close(&self) {
         if self.state().waiting.is_empty() {
             let _ = fs::remove_dir_all(&self.folder);
@@ -191,13 +191,13 @@ impl Spool {
     }
 }
 
-/// A batch processor whose spans are in the spool meanwhile.
+/// A batch processor that keeps its spans in the spool until they are delivered.
 #[derive(Debug)]
 pub(super) struct Spooling {
     spool: Arc<Spool>,
     resource: Arc<Resource>,
     inner: BatchSpanProcessor,
-    /// Hears when what earlier processes left is through.
+    /// Receives a message once the spans of earlier processes have been handled.
     left: Mutex<Receiver<()>>,
 }
 
@@ -272,7 +272,7 @@ impl<E: SpanExporter> SpanExporter for Acknowledging<E> {
     }
 }
 
-/// Folders of processes, the oldest first.
+/// The folders of processes, oldest first.
 fn folders(root: &Path) -> Vec<PathBuf> {
     listed(root, |path| path.join("lock").is_file())
 }

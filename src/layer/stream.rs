@@ -1,4 +1,4 @@
-//! Spans that stay open until a stream or a future ends, fails or is dropped: once.
+//! Keeps a span open until a stream or future ends, fails or is dropped, and closes it once.
 
 use std::fmt;
 use std::future::Future;
@@ -11,7 +11,7 @@ use tracing::Span;
 use super::span_contents::DROPPED;
 use super::span_ext::SpanExt as _;
 
-/// Ties streams and futures to a span.
+/// Attaches a span to a stream or future.
 ///
 /// ```
 /// # use std::pin::Pin;
@@ -35,9 +35,8 @@ use super::span_ext::SpanExt as _;
 /// # drop(answer());
 /// ```
 pub trait TracedExt: Sized {
-    /// Keeps the span open until this stream or future ends, fails or is dropped, and enters it whenever it is polled.
-    /// The first item of a stream marks the time to first token; a future's result is not looked at, but one that is dropped before
-    /// it is ready has failed.
+    /// Keeps the span open until this stream or future ends, fails or is dropped, and enters it on every poll. The first item of a stream
+    /// marks the time to first token. A future's result is not inspected, but a future that is dropped before completion counts as failed.
     fn traced(self, span: Span) -> Traced<Self> {
         Traced {
             open: Some(Open {
@@ -51,15 +50,15 @@ pub trait TracedExt: Sized {
 
 impl<T> TracedExt for T {}
 
-/// A stream or a future with a span. Made by [`TracedExt::traced`].
+/// A stream or future with a span, created by [`TracedExt::traced`].
 pub struct Traced<T> {
     open: Option<Open<T>>,
 }
 
 struct Open<T> {
-    // Dropped before the span closes: what its destructor does is a part of the operation.
+    // Dropped before the span closes, so that the work of its destructor is part of the operation.
     inner: Pin<Box<T>>,
-    /// It was polled for its one result, which a stream has not.
+    /// Whether it was polled as a future, which has a single result.
     is_future: bool,
     span: Closing,
 }
@@ -68,14 +67,14 @@ struct Closing(Span);
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        // A span ends when it was left last: that is now.
+        // A span ends when it was last exited; make that now.
         self.0.in_scope(|| ());
     }
 }
 
 impl<T> Drop for Traced<T> {
     fn drop(&mut self) {
-        // Whoever takes no more of a stream may have enough of it. A panic tells itself.
+        // Dropping a stream early is not a failure: the consumer may have enough. A panic is recorded elsewhere.
         if let Some(open) = self.open.as_ref().filter(|open| open.is_future && !std::thread::panicking()) {
             open.span.0.set_failure("cancelled", DROPPED);
         }
@@ -97,7 +96,7 @@ impl<T> Traced<T> {
 }
 
 impl<S: Stream> Traced<S> {
-    /// Shows each item to `see`, with the span.
+    /// Calls `see` with the span and each item.
     pub fn each<F: FnMut(&Span, &S::Item)>(self, see: F) -> TracedEach<S, F> {
         TracedEach { traced: self, see }
     }
@@ -108,7 +107,7 @@ where
     S: Stream<Item = Result<T, E>>,
     E: fmt::Display,
 {
-    /// Lets the first `Err` be the span's failure, and shows each `Ok` to `see`.
+    /// Makes the first `Err` the span's failure, and calls `see` for each `Ok`.
     pub fn try_each(self, mut see: impl FnMut(&Span, &T)) -> TracedEach<S, impl FnMut(&Span, &Result<T, E>)> {
         self.each(move |span: &Span, item: &Result<T, E>| match item {
             Ok(item) => see(span, item),
@@ -162,7 +161,7 @@ impl<F: Future> Future for Traced<F> {
     }
 }
 
-/// A stream with a span whose items are seen. Made by [`Traced::each`] and [`Traced::try_each`].
+/// A stream with a span that passes each item to a function, created by [`Traced::each`] or [`Traced::try_each`].
 pub struct TracedEach<S, F> {
     traced: Traced<S>,
     see: F,

@@ -1,4 +1,4 @@
-//! What the Layer does when spans open, change and close.
+//! Implements the Layer's reactions to spans that open, change and close.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::access::Access;
-use super::life::{Early, Life, Named, Stage, Waiting};
+use super::life::{Early, Life, Named, PendingSpan, Stage};
 use super::panics::Panic;
 use super::plan::Plan;
 use super::quiet::{is_quiet, quietly};
@@ -48,7 +48,7 @@ where
         composition::PROCESS.span();
         let mut record = Record::new(Plan::get(attrs.metadata()));
         attrs.record(&mut Fields(&mut record));
-        let waiting = Waiting::new(self.parent(attrs, &ctx), Early::of(self.flags, &record));
+        let waiting = PendingSpan::new(self.parent(attrs, &ctx), Early::of(self.flags, &record));
         let life = Life {
             record,
             stage: Stage::Waiting(waiting),
@@ -64,7 +64,7 @@ where
         let Some(plan) = lives.with(id, |life| life.record.plan) else {
             return;
         };
-        // Values format themselves while they are visited, and may use spans meanwhile: no lock is held.
+        // Values run their own formatting code when visited, which may use spans, so no lock is held.
         let mut changes = Record::new(plan);
         values.record(&mut Fields(&mut changes));
         let renamed = lives.with(id, |life| {
@@ -93,7 +93,7 @@ where
         });
         let Some(Some(shadow)) = late else { return };
         if let Some(shadow) = shadow {
-            // It does not begin by this: its parent may still be set.
+            // The span does not begin here, so its parent can still be set.
             quietly(|| self.shadows.follow(&shadow, follows));
         } else if let Some(context) = self.context_of(id) {
             quietly(|| context.span().add_link(followed, Vec::new()));
@@ -207,13 +207,13 @@ where
                         self.tracer.begin(builder, &parent).close(closing);
                     }
                 }
-                // It begins at the latest now.
+                // It begins now at the latest.
                 Stage::Shadow => {
                     if let Some(context) = shadow.as_ref().and_then(|shadow| self.shadows.context_of(shadow)) {
                         tracer::end_within(&context, closing);
                     }
                 }
-                // This thread makes it, and then nobody has it.
+                // This thread is creating it, so no one else can have it.
                 Stage::Beginning(_) => {}
             }
             if let Some(shadow) = shadow {
@@ -222,7 +222,7 @@ where
         });
     }
 
-    // SAFETY: the pointers that are given out point into `self` and to the types that are asked for.
+    // SAFETY: the returned pointers point into `self`, at values of the requested types.
     #[expect(unsafe_code, reason = "helpers find the Layer behind a `Dispatch`; tracing has no safe way to ask")]
     unsafe fn downcast_raw(&self, id: TypeId) -> Option<*const ()> {
         if id == TypeId::of::<Self>() {
@@ -231,7 +231,7 @@ where
         if id == TypeId::of::<Access>() {
             return Some(std::ptr::from_ref(&self.access).cast());
         }
-        // SAFETY: it answers for its own types, by the same rule.
+        // SAFETY: `asked` follows the same rule for its own types.
         unsafe { self.asked.downcast_raw(id) }
     }
 }

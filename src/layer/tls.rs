@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::env::Env;
 use super::error::InitError;
 
-/// A file in PEM form.
+/// A PEM file.
 pub(super) struct Pem {
     pub(super) path: PathBuf,
     pub(super) bytes: Vec<u8>,
@@ -21,7 +21,7 @@ impl Pem {
     }
 }
 
-/// A file that is no certificate or key.
+/// The error for a file that is not a valid certificate or key.
 pub(super) fn bad(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> InitError {
     InitError::Certificate {
         path: path.to_owned(),
@@ -31,9 +31,9 @@ pub(super) fn bad(path: &Path, source: impl Into<Box<dyn std::error::Error + Sen
 
 /// The TLS settings in the environment.
 pub(super) struct Tls {
-    /// Whom to trust; nobody else then.
+    /// The only trusted certificate authorities, if set.
     pub(super) authorities: Option<Pem>,
-    /// Who we are: certificates and their key.
+    /// The client's certificates and key.
     pub(super) client: Option<(Pem, Pem)>,
 }
 

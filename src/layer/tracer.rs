@@ -1,7 +1,7 @@
-//! The tracer between the Layer and the SDK: spans get their recorded attributes when they end.
+//! The tracer between the Layer and the SDK; it adds the recorded attributes when spans end.
 //!
-//! The span of OpenTelemetry is in a context, where only its own methods reach it. It is ours, around the SDK's: it takes what was
-//! recorded when it ends, and what other code sets on it meets the privacy rules too.
+//! An OpenTelemetry span lives in a context, where only its own methods can reach it. So we put a span of our own around the SDK's: it
+//! writes the record when it ends, and applies the privacy rules to whatever other code sets on it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -20,7 +20,7 @@ use super::privacy::Privacy;
 use super::record::Record;
 use super::{emit, global, undelivered};
 
-/// What a span that ends gets.
+/// The data for a span that ends.
 #[derive(Debug)]
 pub(super) struct Closing {
     pub(super) record: Record,
@@ -29,13 +29,13 @@ pub(super) struct Closing {
 }
 
 thread_local! {
-    /// Without a destructor: spans may close in the destructors of other thread-locals, after this one's would have run.
+    /// Without a destructor, since spans may close in destructors of other thread-locals that run after this one's would have.
     static CLOSING: Cell<Option<ManuallyDrop<Closing>>> = const { Cell::new(None) };
 }
 
-/// Ends the span in this context, which gets what was recorded.
+/// Ends the span in this context with its record.
 pub(super) fn end_within(context: &Context, closing: Closing) {
-    /// What an outer span has, which ends meanwhile: a span processor may open and close its own spans.
+    /// Restores the data of an outer span that is ending too, as a span processor may open and close spans of its own.
     struct Outer(Option<ManuallyDrop<Closing>>);
     impl Drop for Outer {
         fn drop(&mut self) {
@@ -47,7 +47,7 @@ pub(super) fn end_within(context: &Context, closing: Closing) {
     context.span().end_with_timestamp(end);
 }
 
-/// A tracer whose spans are [`LayerSpan`]s. Made by [`Layer::with_tracer`](super::Layer::with_tracer).
+/// A tracer that creates [`LayerSpan`]s, from [`Layer::with_tracer`](super::Layer::with_tracer).
 #[derive(Debug, Clone)]
 pub struct LayerTracer<T> {
     inner: T,
@@ -68,7 +68,7 @@ impl<T> LayerTracer<T> {
         }
     }
 
-    /// What spans had that tracing-opentelemetry is asked about.
+    /// Spans handed to tracing-opentelemetry.
     pub(super) fn handed(&self) -> &Handed {
         &self.handed
     }
@@ -79,7 +79,7 @@ where
     T: Tracer,
     T::Span: 'static,
 {
-    /// Makes a span.
+    /// Creates a span.
     pub(super) fn begin(&self, mut builder: SpanBuilder, parent_cx: &Context) -> LayerSpan<T::Span> {
         if let Some(privacy) = &self.privacy {
             builder.attributes = builder.attributes.map(|list| privacy.attributes(list));
@@ -138,12 +138,12 @@ pub struct LayerSpan<S> {
 #[derive(Debug)]
 enum Inner<S> {
     Made(S),
-    /// The span of this context, which has begun: what tracing-opentelemetry sets on it reaches that one.
+    /// An existing span in this context, which receives whatever tracing-opentelemetry sets.
     Shared(Context, SpanContext),
 }
 
 impl<S: Span + 'static> LayerSpan<S> {
-    /// A span of our own under the privacy rules.
+    /// A span of our own, subject to the privacy rules.
     pub(super) fn around(inner: S, privacy: Option<Arc<Privacy>>) -> Self {
         Self {
             inner: Inner::Made(inner),
@@ -169,7 +169,7 @@ impl<S: Span + 'static> LayerSpan<S> {
         }
     }
 
-    /// Takes what was recorded, through the privacy rules where there are any.
+    /// Writes the record to the span, applying the privacy rules if any.
     fn take_recorded(&mut self, closing: Option<Closing>) {
         if let Some(open) = &self.open {
             open.ended(self.span_context());
@@ -237,7 +237,7 @@ impl<S: Span + 'static> Span for LayerSpan<S> {
         match (&self.privacy, &mut self.inner) {
             (Some(privacy), Inner::Made(inner)) => inner.set_status(privacy.status(status)),
             (None, Inner::Made(inner)) => inner.set_status(status),
-            // tracing-opentelemetry sets this one on every span that it makes.
+            // tracing-opentelemetry sets this status on every span it creates.
             (_, Inner::Shared(..)) if status == Status::Unset => {}
             (_, Inner::Shared(context, _)) => context.span().set_status(status),
         }

@@ -1,4 +1,4 @@
-//! Spans of any instrumentation, in the vocabulary that a backend reads.
+//! Translates spans of any instrumentation to the vocabulary of a backend.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::dialect::translate::{Becomes, Translator};
 use crate::dialect::write::Vocabulary;
 use crate::span::Resource;
 
-/// A [`SpanExporter`] that adds to each span its attributes in another vocabulary, and passes it to the inner exporter. It needs
-/// no `tracing`: spans of any instrumentation for `opentelemetry_sdk` pass through it.
+/// A [`SpanExporter`] that adds each span's attributes in another vocabulary and passes the span to an inner exporter. It does not need
+/// `tracing`: it works with any instrumentation for `opentelemetry_sdk`.
 ///
-/// The attributes of a span stay as they are. What its vocabulary has under other keys is added, as forwarding does it; a failure
-/// that is only in attributes becomes the status. Spans that are no operation of an agent pass unchanged.
+/// The span's own attributes stay unchanged. Missing keys of the vocabulary are added, as in forwarding; a failure found only in attributes
+/// becomes the status. Spans that are not agent operations pass unchanged.
 ///
 /// ```no_run
 /// use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};

@@ -1,10 +1,10 @@
-//! Values in the type that their keys have in OpenInference.
+//! Converts values to the types that OpenInference gives their keys.
 
 use opentelemetry::Value;
 
 use crate::dialect::Codec;
 
-/// The key that accompanies this one if its value is JSON.
+/// The key that gives the MIME type of this one if its value is JSON.
 pub(super) fn mime_type(target: &str, codec: Codec) -> Option<&'static str> {
     match (target, codec) {
         ("input.value", Codec::Json) => Some("input.mime_type"),
@@ -23,7 +23,7 @@ pub(super) fn is_json(value: &Value) -> bool {
     }
 }
 
-/// The value in the type that OpenInference gives the key.
+/// The value, converted to the type that OpenInference gives the key.
 #[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
 pub(super) fn typed(value: Value, codec: Codec) -> Value {
     let other = match (codec, &value) {

@@ -1,5 +1,5 @@
-//! Spans that OTLP did not deliver. The program may have no subscriber that shows warnings, so they are reported on standard
-//! error when it ends.
+//! Counts spans that OTLP did not deliver. They are reported on standard error at the end, since the program may have no subscriber that
+//! shows warnings.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Span as S
 
 use super::parts;
 
-/// How many spans ended, what became of them, and why the last of those that were not delivered were not.
+/// Counts of ended, delivered and dropped spans, and the reason of the latest failure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undelivered(Arc<Counts>);
 
@@ -23,21 +23,21 @@ pub(super) struct Undelivered(Arc<Counts>);
 struct Counts {
     ended: AtomicUsize,
     delivered: AtomicUsize,
-    /// Spans that wait for the exporter.
+    /// Spans waiting for the exporter.
     queued: AtomicUsize,
-    /// Spans for which the queue had no room.
+    /// Spans dropped because the queue was full.
     dropped: AtomicUsize,
     failure: Mutex<Option<String>>,
     address: Mutex<String>,
 }
 
-/// Writes one line on standard error. Whether it can be written is not the program's concern.
+/// Writes a line to standard error and ignores failures, which are not the program's concern.
 pub(super) fn report_line(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "spanbridge: {line}");
 }
 
 impl Undelivered {
-    /// Counts what this exporter delivers to an address, and reports at the latest when the program ends.
+    /// Counts the exporter's deliveries to an address, and reports missing ones when the program ends at the latest.
     pub(super) fn count<E: SpanExporter + 'static>(&self, exporter: E, address: String, queue: usize) -> Counted {
         *self.0.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
         AtExit::watch(self);
@@ -53,8 +53,7 @@ impl Undelivered {
         }
     }
 
-    /// Reports spans that the queue dropped. Takes the number of the others that ended and were not delivered, for one report;
-    /// `None` if all were.
+    /// Reports spans that the queue dropped. Returns the number of other undelivered spans, for a single report; `None` if there are none.
     fn take(&self) -> Option<usize> {
         let delivered = self.0.delivered.swap(0, Ordering::Relaxed);
         let dropped = self.0.dropped.swap(0, Ordering::Relaxed);
@@ -68,7 +67,7 @@ impl Undelivered {
         (spans > 0).then_some(spans)
     }
 
-    /// Reports what was not delivered `within` the time limit, once.
+    /// Reports undelivered spans once; `within` is the time limit that applied.
     pub(super) fn report(&self, within: Duration) {
         let Some(spans) = self.take() else { return };
         let counts = &self.0;
@@ -95,11 +94,11 @@ thread_local! {
     static AT_EXIT: RefCell<Vec<AtExit>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reports, as the main thread ends, what nobody sent because the guard was leaked or `exit` was called past it.
+/// Reports when the main thread ends, in case the guard was leaked or `exit` was called.
 struct AtExit(Weak<Counts>);
 
 impl AtExit {
-    /// Reports at the end of the program, if this is the main thread: the end of another one is not.
+    /// Registers a report for the end of the program, if this is the main thread; the end of another thread says nothing.
     fn watch(undelivered: &Undelivered) {
         if std::thread::current().name() == Some("main") {
             let _ = AT_EXIT.try_with(|list| {
@@ -123,7 +122,7 @@ impl Drop for AtExit {
     }
 }
 
-/// What is probably wrong with an address that takes no spans, and refused them for this reason.
+/// Guesses what is wrong with an address that refused spans for this reason.
 fn advice(address: &str, reason: &str) -> &'static str {
     let authority = address.split_once("://").map_or(address, |(_, rest)| rest);
     let port = authority
@@ -149,12 +148,12 @@ fn advice(address: &str, reason: &str) -> &'static str {
     }
 }
 
-/// A batch processor whose spans are counted.
+/// A batch processor that counts its spans.
 #[derive(Debug)]
 pub(super) struct Counted {
     inner: BatchSpanProcessor,
     undelivered: Undelivered,
-    /// So many spans wait at most.
+    /// Maximum number of spans in the queue.
     queue: usize,
 }
 
@@ -167,7 +166,7 @@ impl SpanProcessor for Counted {
         if data.span_context.is_sampled() {
             let counts = &self.undelivered.0;
             counts.ended.fetch_add(1, Ordering::Relaxed);
-            // The processor would drop it, too, and tell nobody.
+            // The processor would drop it too, but silently.
             if counts.queued.fetch_add(1, Ordering::Relaxed) >= self.queue {
                 counts.queued.fetch_sub(1, Ordering::Relaxed);
                 counts.dropped.fetch_add(1, Ordering::Relaxed);
@@ -190,7 +189,7 @@ impl SpanProcessor for Counted {
     }
 }
 
-/// An exporter that counts what it delivers.
+/// An exporter that counts delivered spans.
 #[derive(Debug)]
 struct CountingExporter<E> {
     inner: E,
@@ -224,16 +223,16 @@ impl<E: SpanExporter> SpanExporter for CountingExporter<E> {
     }
 }
 
-/// A guard of this process was dropped.
+/// Whether a guard of this process was dropped.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, spans of a provider that was shut down are reported.
+/// From now on, reports spans of a provider that was shut down.
 pub(super) fn guard_dropped() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// Reports, once, that spans are made after the guard was dropped. `context` is that of a span that is not recorded: a provider
-/// that was shut down gives it no ids.
+/// Reports once that spans are created after the guard was dropped. `context` belongs to a span that is not recorded: a provider that was
+/// shut down gives it no ids.
 pub(super) fn check_not_recorded(context: &SpanContext) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if ENDED.load(Ordering::Relaxed) && !context.is_valid() && !REPORTED.swap(true, Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Typed values out of `tracing` fields: integers and floats stay numbers.
+//! Reads typed values from `tracing` fields: integers and floats stay numbers.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -14,14 +14,14 @@ use super::record::Record;
 use super::role::Role;
 use super::words::kind_of_word;
 
-/// An integer. Beyond OTLP's 64 bits it is its decimal digits, as OpenTelemetry maps such values.
+/// Converts an integer. Beyond 64 bits it becomes text with its decimal digits, as OpenTelemetry specifies.
 pub(super) fn integer(value: impl TryInto<i64> + fmt::Display + Copy) -> Value {
     value
         .try_into()
         .map_or_else(|_| Value::String(value.to_string().into()), Value::I64)
 }
 
-/// Formats without growing a new buffer for each value.
+/// Formats a value in a reused buffer.
 fn format_debug(value: &dyn fmt::Debug) -> String {
     thread_local! {
         static BUFFER: RefCell<String> = const { RefCell::new(String::new()) };
@@ -34,11 +34,11 @@ fn format_debug(value: &dyn fmt::Debug) -> String {
         buffer.shrink_to(16 * 1024);
         Some(text)
     });
-    // The buffer is in use if a value records another span while it is formatted, and gone at the end of a thread.
+    // The buffer is in use if formatting a value records another span, and gone while the thread ends.
     formatted.ok().flatten().unwrap_or_else(|| format!("{value:?}"))
 }
 
-/// The causes of an error, one a line.
+/// The causes of an error, one per line.
 pub(super) fn causes(error: &(dyn Error + 'static)) -> Option<String> {
     let mut out = String::new();
     let mut next = error.source();
@@ -49,7 +49,7 @@ pub(super) fn causes(error: &(dyn Error + 'static)) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Takes the fields of a span.
+/// Records the fields of a span.
 #[derive(Debug)]
 pub(super) struct Fields<'a>(pub(super) &'a mut Record);
 
@@ -82,7 +82,7 @@ impl Visit for Fields<'_> {
         let Some(plan) = self.0.plan.fields.get(field.index()) else {
             return;
         };
-        // The words for kinds are few: they need no copy.
+        // The words for kinds are few and static, so they need no copy.
         let kind = match plan.role {
             Role::Kind | Role::StepType => kind_of_word(value),
             _ => None,
@@ -105,26 +105,25 @@ impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let text = format_debug(value);
         let plan = self.0.plan.fields.get(field.index());
-        // A parameter is a JSON value: it is read where it is written.
+        // Parameters become JSON values, which are parsed when written.
         if plan.is_some_and(Parameters::may_be) {
             self.0.set_debug(field.index(), text);
-        } else if let Some(text) = debug_form::said(text) {
+        } else if let Some(text) = debug_form::field_text(text) {
             self.0.set(field.index(), text.into());
         }
     }
 }
 
-/// The field in which `#[instrument(ret)]` records what the function returned. No other field can have this name: it is a
-/// keyword.
+/// The field in which `#[instrument(ret)]` records the return value. As it is a keyword, no other field can have this name.
 pub(super) const RETURN: &str = "return";
 
-/// Takes the fields of an event.
+/// Collects the fields of an event.
 #[derive(Debug, Default)]
 pub(super) struct EventFields {
     pub(super) message: Option<String>,
     pub(super) error: Option<String>,
     pub(super) causes: Option<String>,
-    /// There is a field `return`: the event is what `#[instrument(ret)]` makes when the function returns.
+    /// Whether a field `return` exists: `#[instrument(ret)]` created the event when the function returned.
     pub(super) is_return: bool,
     pub(super) attributes: Vec<KeyValue>,
 }
@@ -180,10 +179,10 @@ impl Visit for EventFields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let text = format_debug(value);
-        // A message is words. What a function returned says more in its own form: `Err(..)`, `None`.
+        // A message is prose. A return value is clearer in its own form, such as `Err(..)` or `None`.
         let said = match field.name() {
             "message" | RETURN => Some(text),
-            _ => debug_form::said(text),
+            _ => debug_form::field_text(text),
         };
         if let Some(text) = said {
             self.put(field, text.into());

@@ -1,4 +1,4 @@
-//! What the `semconv/` tables have for a key, looked up once a callsite and not once a span.
+//! Looks up keys in the `semconv/` tables once per callsite instead of once per span.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -8,21 +8,21 @@ use crate::dialect::write::{self, AttributeWriter};
 use crate::dialect::{Codec, Field, Location, Registry, Rule};
 use crate::operation::{Content, Kind};
 
-/// The dialects that are written as they are.
-const OWN: [&str; 4] = ["openinference", "short", "spanbridge", "otel"];
+/// Dialects that are written unchanged.
+const UNCHANGED: [&str; 4] = ["openinference", "short", "spanbridge", "otel"];
 
-/// One meaning of a short word: on spans of these kinds it feeds this field.
+/// One meaning of a short name: the field it sets on spans of these kinds.
 #[derive(Debug)]
 pub(super) struct Meaning {
     kinds: &'static [Kind],
     pub(super) field: Field,
     pub(super) codec: Codec,
-    /// The key that the field is written under, by kind.
+    /// The key for the field, by kind.
     keys: [Option<&'static str>; Kind::ALL.len()],
 }
 
 impl Meaning {
-    /// Whether both may be written under one key on a span of some kind.
+    /// Whether both may be written under the same key on a span of some kind.
     pub(super) fn shares_key(&self, other: &Self) -> bool {
         Kind::ALL.into_iter().any(|kind| {
             let key = |meaning: &Self| meaning.key(kind).filter(|_| meaning.matches(kind));
@@ -30,7 +30,7 @@ impl Meaning {
         })
     }
 
-    /// The key that the value is written under on a span of this kind.
+    /// The key for the value on a span of this kind.
     pub(super) fn key(&self, kind: Kind) -> Option<&'static str> {
         self.keys.get(kind as usize).copied().flatten()
     }
@@ -56,7 +56,7 @@ pub(super) struct Words {
     targets: Vec<&'static str>,
 }
 
-/// The tables of `semconv/`, read once a process.
+/// The tables of `semconv/`, read once per process.
 pub(super) fn words() -> &'static Words {
     static WORDS: OnceLock<Words> = OnceLock::new();
     WORDS.get_or_init(|| Words::of(Registry::built_in()))
@@ -83,7 +83,7 @@ impl Words {
             words.take(rule, registry);
         }
         for meanings in words.short.values_mut() {
-            // A meaning for certain kinds goes before one for all.
+            // Meanings for certain kinds precede those for all kinds.
             meanings.sort_by_key(|meaning| meaning.kinds.is_empty());
         }
         words
@@ -114,7 +114,7 @@ impl Words {
         if matches!(rule.dialect, "openinference" | "spanbridge") && !rule.prefix {
             self.own.insert(rule.key);
         }
-        if !OWN.contains(&rule.dialect) {
+        if !UNCHANGED.contains(&rule.dialect) {
             if rule.prefix {
                 self.foreign_prefixes.push(rule.key);
             } else {
@@ -123,7 +123,7 @@ impl Words {
         }
     }
 
-    /// What a short word means, the meanings for certain kinds first.
+    /// The meanings of a short name; those for certain kinds come first.
     pub(super) fn short(&'static self, key: &str) -> &'static [Meaning] {
         self.short.get(key).map_or(&[], Vec::as_slice)
     }
@@ -132,29 +132,29 @@ impl Words {
         self.short.contains_key(key)
     }
 
-    /// Whether the key is OpenInference's or ours, and no word that only determines the kind.
+    /// Whether the key belongs to OpenInference or us, excluding the key that only names the kind.
     pub(super) fn is_own(&self, key: &str) -> bool {
         self.own.contains(key) && key != "openinference.span.kind"
     }
 
-    /// Whether the key's value is a name, an id or another short text that is no content.
+    /// Whether the key's value is a name, id or other short text that is not content.
     pub(super) fn is_name(&self, key: &str) -> bool {
         (self.own.contains(key) || self.is_short(key)) && self.content(key).is_none()
     }
 
-    /// Whether a dialect that we translate has a rule for the key, and we do not write it as it is.
+    /// Whether the key belongs to a dialect that we translate rather than write unchanged.
     pub(super) fn is_foreign(&self, key: &str) -> bool {
         !self.is_short(key)
             && !self.own.contains(key)
             && (self.foreign.contains(key) || self.foreign_prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
-    /// Whether a dialect recognises its spans by this target (a crate that instruments itself).
+    /// Whether a dialect recognizes its spans by this target (a crate that instruments itself).
     pub(super) fn knows_target(&self, target: &str) -> bool {
         self.targets.iter().any(|pattern| crate::dialect::rule::fits(pattern, target))
     }
 
-    /// Whether the key's value is content, and which way it goes.
+    /// Whether the key's value is content, and in which direction it goes.
     pub(super) fn content(&self, key: &str) -> Option<Content> {
         self.content.get(key).copied().or_else(|| {
             let prefixes = self.content_prefixes.iter();
@@ -166,9 +166,9 @@ impl Words {
     }
 }
 
-/// The kind behind a word of `step_type` or `openinference.span.kind`, in any case.
+/// The kind named by a value of `step_type` or `openinference.span.kind`, in any case.
 pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
-    // As OpenInference writes them, as we keep them meanwhile, and as ContextForge does; that is nearly every span.
+    // The words of OpenInference, our internal ones and ContextForge's, which cover nearly every span.
     match word {
         "LLM" | "llm" | "llm_call" => return Some(Kind::Llm),
         "TOOL" | "tool" | "tool_call" => return Some(Kind::Tool),
@@ -204,7 +204,7 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
     })
 }
 
-/// OpenInference's word for a kind, the nearest one if it has none; and our own word in that case.
+/// OpenInference's word for a kind, or for the nearest one along with our own word.
 pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static str>)> {
     Some(match kind {
         Kind::Llm => ("LLM", None),
@@ -230,10 +230,10 @@ pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static
     })
 }
 
-/// The key that a field is written under on spans of each kind: OpenInference's, else our own, else that of OTel's conventions.
+/// The key for a field on spans of each kind: OpenInference's, else our own, else that of OTel's conventions.
 fn keys_of(registry: &Registry, field: Field) -> [Option<&'static str>; Kind::ALL.len()] {
     let field = match field {
-        // The short word does not show whether the name was asked for or answered with.
+        // The short name does not tell the requested model from the one that answered.
         Field::ModelRequested => Field::ModelResponse,
         Field::HandoffFrom => Field::StateOldValue,
         Field::HandoffTo => Field::StateNewValue,
@@ -251,7 +251,7 @@ fn keys_of(registry: &Registry, field: Field) -> [Option<&'static str>; Kind::AL
             let rules = written
                 .iter()
                 .filter(|rule| rule.dialect == dialect && (rule.kinds.is_empty() || rule.kinds.contains(&kind)));
-            // The fewer kinds a rule is for, the nearer it is to this one.
+            // The fewer kinds a rule has, the more specific it is.
             let nearest = rules.min_by_key(|rule| rule.kinds.len().wrapping_sub(1));
             nearest.map(|rule| rule.key)
         };
@@ -259,7 +259,7 @@ fn keys_of(registry: &Registry, field: Field) -> [Option<&'static str>; Kind::AL
     })
 }
 
-/// Whether a rule takes the whole value of one key of a span.
+/// Whether a rule reads the whole value of one span attribute.
 fn is_plain(rule: &Rule) -> bool {
     rule.location == Location::Span && !rule.prefix && rule.paths.is_empty()
 }

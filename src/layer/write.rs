@@ -1,4 +1,4 @@
-//! Lists and whole operations as OpenInference's flattened keys.
+//! Writes lists and whole operations as OpenInference's flattened keys.
 
 use std::collections::HashSet;
 use std::fmt::{Arguments, Write as _};
@@ -14,7 +14,7 @@ use crate::dialect::write::openinference;
 use crate::operation::{Document, Kind, Message, Operation, TokenCount, ToolDefinition};
 use crate::span::AnyValue;
 
-/// Keys that belong together: where one with this prefix is recorded, none is added.
+/// Prefixes of keys that belong together: if one key is recorded, no others are added.
 const PREFIXES: [&str; 8] = [
     "llm.input_messages.",
     "llm.output_messages.",
@@ -26,10 +26,10 @@ const PREFIXES: [&str; 8] = [
     "output.",
 ];
 
-/// The kind has been written before the other attributes.
-const WRITTEN: [&str; 2] = ["openinference.span.kind", "spanbridge.step_type"];
+/// Keys of the kind, which is written before the other attributes.
+const KIND_KEYS: [&str; 2] = ["openinference.span.kind", "spanbridge.step_type"];
 
-/// Appends attributes with OpenInference's keys.
+/// Appends attributes under OpenInference's keys.
 #[derive(Debug)]
 pub(super) struct OpenInferenceWriter<'a> {
     out: &'a mut Vec<KeyValue>,
@@ -53,27 +53,27 @@ impl<'a> OpenInferenceWriter<'a> {
         }
     }
 
-    /// Messages from index `first` on.
+    /// Writes messages, starting at index `first`.
     pub(super) fn messages(&mut self, prefix: &str, first: usize, list: &[Message]) {
         self.extend(prefix, openinference::messages(first, list));
     }
 
-    /// Documents from index `first` on.
+    /// Writes documents, starting at index `first`.
     pub(super) fn documents(&mut self, prefix: &str, first: usize, list: &[Document]) {
         self.extend(prefix, openinference::documents(first, list));
     }
 
-    /// Tools from index `first` on.
+    /// Writes tools, starting at index `first`.
     pub(super) fn tools(&mut self, first: usize, list: &[ToolDefinition]) {
         self.extend(List::Tools.prefix(), openinference::tools(first, list));
     }
 
-    /// Any JSON value below an entry of a list, one attribute a leaf.
+    /// Writes any JSON value below a list entry, one attribute per leaf.
     fn flatten(&mut self, prefix: &str, index: usize, value: &Json) {
         self.extend(prefix, openinference::flattened(&index.to_string(), value));
     }
 
-    /// A JSON value recorded under the key of a list; whether it was one.
+    /// Writes a JSON value recorded under a list's key; returns whether it was a list.
     pub(super) fn list(&mut self, list: List, value: &Json) -> bool {
         let prefix = list.prefix();
         match list {
@@ -108,7 +108,7 @@ impl<'a> OpenInferenceWriter<'a> {
                         format_args!("{prefix}.{index}.embedding.vector"),
                         match vector.iter().map(Json::as_f64).collect() {
                             Some(numbers) => Value::Array(Array::F64(numbers)),
-                            // A vector with anything but numbers is not made shorter.
+                            // A vector that is not all numbers is not shortened.
                             None => item.to_string().into(),
                         },
                     ),
@@ -120,11 +120,11 @@ impl<'a> OpenInferenceWriter<'a> {
         true
     }
 
-    /// The facts of an operation, under the keys that are not there yet. Of a list with an entry that is there, nothing is added.
+    /// Adds the facts of an operation whose keys are missing. If any entry of a list exists, none are added.
     pub(super) fn operation(&mut self, mut operation: Operation) {
-        // They are there.
+        // These are present already.
         operation.unmapped.clear();
-        // A wrapper's sum is not counted again.
+        // Do not count a wrapper's sum again.
         if !matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank | Kind::Detail) {
             operation.usage = TokenCount::default();
         }
@@ -133,12 +133,12 @@ impl<'a> OpenInferenceWriter<'a> {
             .into_iter()
             .filter(|prefix| there.iter().any(|key| key.starts_with(prefix)))
             .collect();
-        let is_new = |key: &str| !there.contains(key) && !WRITTEN.contains(&key) && !begun.iter().any(|prefix| key.starts_with(prefix));
+        let is_new = |key: &str| !there.contains(key) && !KIND_KEYS.contains(&key) && !begun.iter().any(|prefix| key.starts_with(prefix));
         let written = words().writer.write(&operation).0.into_iter().filter(|(key, _)| is_new(key));
         self.out.extend(written.map(|(key, value)| KeyValue::new(key, sdk_value(&value))));
     }
 
-    /// The kind of the span.
+    /// Writes the kind of the span.
     pub(super) fn kind(&mut self, kind: Kind) {
         if let Some((word, own)) = words_of_kind(kind) {
             self.out.push(KeyValue::new("openinference.span.kind", word));
@@ -149,7 +149,7 @@ impl<'a> OpenInferenceWriter<'a> {
     }
 }
 
-/// Text as it is, other values as JSON text.
+/// Text unchanged, other values as JSON text.
 pub(super) fn plain(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Documents that a retrieval found.
+//! Documents found by a retrieval.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 pub struct Document {
     /// Its id.
     pub id: Option<String>,
-    /// Its text; `None` where content is not captured.
+    /// Its text; `None` if content is not captured.
     pub content: Option<String>,
     /// How relevant it is, on the producer's scale.
     pub score: Option<f64>,
-    /// What else is known of it.
+    /// Other facts about it.
     pub metadata: Map<String, Value>,
 }

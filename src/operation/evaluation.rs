@@ -1,22 +1,22 @@
-//! Judgements of what an agent did.
+//! Judgements of an agent's work.
 
 /// A judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evaluation {
-    /// What was judged, for example `relevance`.
+    /// The judged quality, for example `relevance`.
     pub name: Option<String>,
-    /// How good.
+    /// The score.
     pub score: Option<f64>,
-    /// For example `pass`.
+    /// A verdict, for example `pass`.
     pub label: Option<String>,
-    /// Why.
+    /// The reason.
     pub explanation: Option<String>,
     /// `HUMAN`, `LLM` or `CODE`.
     pub annotator_kind: Option<String>,
 }
 
 impl Evaluation {
-    /// Adds what another dialect or another span records: a known score is added once.
+    /// Adds judgements that another dialect or span records, each once.
     pub(crate) fn add(known: &mut Vec<Self>, more: Vec<Self>) {
         fn agrees<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             one.is_none() || other.is_none() || one == other
@@ -32,7 +32,7 @@ impl Evaluation {
                     && agrees(&one.explanation, &evaluation.explanation)
                     && agrees(&one.annotator_kind, &evaluation.annotator_kind)
             };
-            // More than a few scores of one operation are not compared.
+            // Compare only a few judgements of one operation.
             let at = known.iter().zip(&recorded).take(64).position(is_known);
             let Some((have, recorded)) = at.and_then(|at| Some((known.get_mut(at)?, recorded.get_mut(at)?))) else {
                 known.push(evaluation);

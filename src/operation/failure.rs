@@ -23,7 +23,7 @@ impl Failure {
         self.message.as_deref().or(self.error_type.as_deref()).unwrap_or("error")
     }
 
-    /// Whether the operation was stopped from outside: nothing went wrong in it. By the table of `semconv/cancellations.yaml`.
+    /// Whether the operation was stopped from outside rather than failed. By the table in `semconv/cancellations.yaml`.
     #[must_use]
     pub fn is_cancellation(&self) -> bool {
         let is_one_of = |words: &[&str], said: &str| words.iter().any(|word| word.eq_ignore_ascii_case(said));
@@ -47,7 +47,7 @@ impl Failure {
     }
 }
 
-/// Whether a message is what a language prints of such an error: `CancelledError()`, `AbortError: This operation was aborted`.
+/// Whether a message is a printed error of this kind: `CancelledError()`, `AbortError: This operation was aborted`.
 fn is_printed(message: &str) -> bool {
     let class = message.split(['(', ':']).next().unwrap_or_default();
     let class = class.rsplit('.').next().unwrap_or_default().trim();

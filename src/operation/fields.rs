@@ -1,7 +1,7 @@
-//! The fields of an operation: one line for each. The line gives the field its
-//! name in `semconv/`, its place and its type; reading, writing, filling, documents' facts and the tests of every field follow.
+//! The fields of an operation, one line each. A line defines the field's name in `semconv/`, its place and its type; reading,
+//! writing, filling, documents' facts and the tests of every field are derived from it.
 //!
-//! Fields are read and written in this order: those that take all of a JSON text come after those that take a part of it.
+//! Fields are read and written in this order: those that take a whole JSON text follow those that take a part of it.
 
 use serde_json::{Map, Value};
 
@@ -24,9 +24,9 @@ operation! {
         Kind "kind",
     }
 
-    /// Which model an operation calls.
+    /// The model that an operation calls.
     struct Model,
-    /// The model it calls.
+    /// The called model.
     model: Model {
         /// The name that the caller asked for.
         ModelRequested "model.requested" => model.requested: Option<String> as "requested_model",
@@ -37,23 +37,23 @@ operation! {
     }
 
     {
-        /// What went into the model, the system prompt first where it is known; `None` if not recorded.
+        /// The model's input, beginning with the system prompt if known; `None` if not recorded.
         InputMessages "input.messages" = input_messages: Option<Messages> [Input],
-        /// The span whose conversation goes on.
+        /// The span whose conversation this one continues.
         ContinuedSpan "continues.span_id",
-        /// How many messages of that conversation went in.
+        /// How many messages of that conversation are input.
         ContinuedMessages "continues.messages",
-        /// How many messages at the end of what went into that span did not go in again, and none of its answer.
+        /// How many messages at the end of that span's input are not input again; nor is its answer.
         ContinuedWithout "continues.without",
-        /// What the model said, one message a choice; `None` if not recorded.
+        /// The model's output, one message per choice; `None` if not recorded.
         OutputMessages "output.messages" = output_messages: Option<Vec<Message>> [Output],
-        /// The calls that the model asked for, if they are apart from its words.
+        /// The model's tool calls, if recorded apart from its text.
         OutputCalls "output.calls",
         /// The system prompt.
         System "system" [Input],
-        /// What went in, as a whole.
+        /// The whole input.
         Input "input" = input: Recorded [Input],
-        /// What came out, as a whole.
+        /// The whole output.
         Output "output" = output: Recorded [Output],
     }
 
@@ -62,19 +62,19 @@ operation! {
     struct TokenCount,
     /// Tokens used.
     usage: TokenCount {
-        /// Tokens that went in.
+        /// Input tokens.
         UsageInput "usage.input" => usage.input: Option<u64>,
-        /// Input tokens without those of the cache.
+        /// Input tokens without cached ones.
         UsageInputExcludingCache "usage.input_excluding_cache",
-        /// The value that spans of one operation have in common, each recording one event of it.
+        /// The value shared by spans that each record one event of an operation.
         EventGroup "event_group",
-        /// Says that the client sums tokens up over the calls of an agent.
+        /// Marks that the client sums up tokens over the calls of an agent.
         UsageRunningSum "usage.running_sum",
-        /// Input tokens of one turn, on the message of the turn that is on the agent's span.
+        /// Input tokens of one turn, recorded with the turn's message on the agent's span.
         UsageInputOfTurn "usage.input_of_turn",
-        /// The same of output tokens.
+        /// Likewise the output tokens of one turn.
         UsageOutputOfTurn "usage.output_of_turn",
-        /// Tokens that came out.
+        /// Output tokens.
         UsageOutput "usage.output" => usage.output: Option<u64>,
         /// The recorded total.
         UsageTotal "usage.total" => usage.total: Option<u64>,
@@ -91,7 +91,7 @@ operation! {
     struct Cost,
     /// Money spent.
     cost: Cost {
-        /// In all.
+        /// The total.
         CostTotal "cost.total" => cost.total: Option<f64>,
         /// For the prompt.
         CostInput "cost.input" => cost.input: Option<f64>,
@@ -100,7 +100,7 @@ operation! {
     }
 
     {
-        /// `temperature`, `max_tokens`, ... by the caller's names.
+        /// `temperature`, `max_tokens`, ... by the names that the caller uses.
         Parameters "parameters" = parameters: Map<String, Value> as "parameters",
         /// One model parameter, named by the rest of the key.
         Parameter "parameter",
@@ -130,11 +130,11 @@ operation! {
         ToolCallId "tool.call_id" => tool.call_id: Option<String>,
         /// The model call that asked for the tool: its response id, or the id of its span.
         ToolAskedBy "tool.asked_by",
-        /// What the tool was called with: an object, or a bare value where the client recorded only that.
+        /// The tool's arguments: an object, or a bare value if the client recorded only that.
         ToolArguments "tool.arguments" => tool.arguments: Option<Value> [Input],
-        /// What the tool gave back.
+        /// The tool's result.
         ToolResult "tool.result" => tool.result: Option<Value> [Output],
-        /// Results of tools that are on the agent's span.
+        /// Results of tools recorded on the agent's span.
         ToolResultOfChild "tool.result_of_child" [Output],
         /// The MCP server that offers the tool.
         McpServer "mcp.server" => tool.mcp_server: Option<String> as "mcp_server",
@@ -149,30 +149,30 @@ operation! {
     struct Search,
     /// The search.
     search: Option<Box<Search>> {
-        /// What was looked for.
+        /// The query.
         SearchQuery "search.query" => search.query: Option<Value> [Input],
-        /// What was found; `None` if not recorded.
+        /// The results; `None` if not recorded.
         SearchDocuments "search.documents" => search.documents: Option<Vec<Document>> [Output],
-        /// How many documents were to be found at most.
+        /// The maximum number of documents to find.
         SearchTopK "search.top_k" => search.top_k: Option<u64> as "top_k",
-        /// How many documents match, found or not.
+        /// The number of matching documents, returned or not.
         SearchMatchCount "search.match_count" => search.match_count: Option<u64> as "match_count",
     }
 
     {
-        /// Texts that were embedded.
+        /// The embedded texts.
         EmbeddedTexts "embedding.texts" = embedded_texts: Vec<String> as "embedded_texts" [Input],
-        /// How many vectors came out.
+        /// The number of resulting vectors.
         VectorCount "embedding.count" = vector_count: Option<u64> as "vector_count",
     }
 
-    /// Which agent an operation belongs to, or is.
+    /// The agent that an operation belongs to, or is.
     struct Agent,
     /// The agent it belongs to or is.
     agent: Agent {
         /// Its name.
         AgentName "agent.name" => agent.name: Option<String> as "agent",
-        /// Its id, where that is not its name.
+        /// Its id, if different from its name.
         AgentId "agent.id" => agent.id: Option<String> as "agent_id",
         /// What it is for.
         AgentDescription "agent.description" => agent.description: Option<String> as "agent_description",
@@ -183,9 +183,9 @@ operation! {
     }
 
     {
-        /// The agent that hands over.
+        /// The agent that hands the run over.
         HandoffFrom "handoff.from",
-        /// The agent that takes over.
+        /// The agent that takes the run over.
         HandoffTo "handoff.to",
         /// The conversation or session.
         SessionId "session.id" = session_id: Option<String> as "session_id",
@@ -211,7 +211,7 @@ operation! {
         PromptId "prompt.id" => prompt.id: Option<String>,
         /// Its version.
         PromptVersion "prompt.version" => prompt.version: Option<String>,
-        /// Its text before variables were put in.
+        /// Its text before variables are filled in.
         PromptTemplate "prompt.template" => prompt.template: Option<String> [Input],
         /// The variables.
         PromptVariables "prompt.variables" => prompt.variables: Option<Value> [Input],
@@ -224,15 +224,15 @@ operation! {
         GraphNode "graph.node" = graph_node: Option<String> as "graph_node",
     }
 
-    /// What training and replay tools ask for (`spanbridge.*`).
+    /// Facts for training and replay tools (`spanbridge.*`).
     struct Training,
-    /// What training tools ask for.
+    /// Facts for training tools.
     training: Rare<Training> {
         /// Reward of this operation.
         Reward "reward" => training.reward: Option<f64>,
         /// Whether the episode ended here.
         Terminated "terminated" => training.terminated: Option<bool>,
-        /// Whether the episode was cut here.
+        /// Whether the episode was truncated here.
         Truncated "truncated" => training.truncated: Option<bool>,
         /// Token ids of the prompt.
         PromptTokenIds "token_ids.prompt" => training.prompt_token_ids: Option<Value>,
@@ -261,11 +261,11 @@ operation! {
         EvaluationExplanation "evaluation.explanation",
     }
 
-    /// What the agent was to do (`spanbridge.task.*`).
+    /// The agent's task (`spanbridge.task.*`).
     struct Task,
     /// Task description, goal and input (`spanbridge.task.*`).
     task: Rare<Task> {
-        /// In words.
+        /// Its description.
         TaskDescription "task.description" => task.description: Option<String> [Input],
         /// What counts as success.
         TaskGoal "task.goal" => task.goal: Option<String> [Input],
@@ -273,17 +273,17 @@ operation! {
         TaskInput "task.input" => task.input: Option<Value> [Input],
     }
 
-    /// A change of an agent's state (`spanbridge.state.*`); also what a handoff does to the active agent.
+    /// A change of an agent's state (`spanbridge.state.*`), including that of the active agent by a handoff.
     struct StateChange,
     /// A change of state.
     state: Option<Box<StateChange>> {
-        /// Which value.
+        /// The changed value.
         StateKey "state.key" => state.key: Option<String>,
-        /// Before.
+        /// The value before.
         StateOldValue "state.old_value" => state.old_value: Option<Value> [Input],
-        /// After.
+        /// The value after.
         StateNewValue "state.new_value" => state.new_value: Option<Value> [Output],
-        /// Why.
+        /// The reason.
         StateReason "state.reason" => state.reason: Option<String>,
     }
 
@@ -291,11 +291,11 @@ operation! {
     struct Interrupt,
     /// A question to a person.
     interrupt: Option<Box<Interrupt>> {
-        /// What was asked.
+        /// The question.
         InterruptPrompt "interrupt.prompt" => interrupt.prompt: Option<String> [Input],
-        /// What the person said.
+        /// The person's answer.
         InterruptResponse "interrupt.response" => interrupt.response: Option<Value> [Output],
-        /// How long that took, in milliseconds.
+        /// The time until the answer, in milliseconds.
         InterruptWait "interrupt.wait_ms" => interrupt.wait_ms: Option<u64>,
     }
 
@@ -303,9 +303,9 @@ operation! {
     struct Memory,
     /// Facts of a memory operation.
     memory: Option<Box<Memory>> {
-        /// For example `user`.
+        /// The type of the entity, for example `user`.
         MemoryEntityType "memory.entity_type" => memory.entity_type: Option<String>,
-        /// Which entity.
+        /// The id of the entity.
         MemoryEntityId "memory.entity_id" => memory.entity_id: Option<String>,
         /// The store's name space.
         MemoryNamespace "memory.namespace" => memory.namespace: Option<Value>,
@@ -313,35 +313,35 @@ operation! {
         MemoryKey "memory.key" => memory.key: Option<String>,
         /// `add`, `update`, `delete` or `put`.
         MemoryOperation "memory.operation" => memory.operation: Option<String>,
-        /// What was written.
+        /// The written data.
         MemoryData "memory.data" => memory.data: Option<Value> [Input],
         /// Old and new values by path.
         MemoryChanges "memory.changes" => memory.changes: Option<Value> [Input],
-        /// What was looked for.
+        /// The query.
         MemoryQuery "memory.query" => memory.query: Option<Value> [Input],
-        /// What was found.
+        /// The results.
         MemoryResults "memory.results" => memory.results: Option<Value> [Output],
-        /// How relevant each result is.
+        /// The relevance of each result.
         MemoryScores "memory.scores" => memory.scores: Option<Value>,
-        /// How many records there are in all.
+        /// The total number of records.
         MemoryTotalAvailable "memory.total_available" => memory.total_available: Option<i64>,
     }
 
-    /// What a tool cost or used up (`spanbridge.resource_impact.*`).
+    /// The resources that a tool used (`spanbridge.resource_impact.*`).
     struct ResourceImpact,
-    /// What a tool used up.
+    /// The resources that a tool used.
     resource_impact: Option<Box<ResourceImpact>> {
-        /// How much.
+        /// The amount.
         ResourceAmount "resource_impact.amount" => resource_impact.amount: Option<f64>,
-        /// Of what: `credits`, `USD`.
+        /// The unit: `credits`, `USD`.
         ResourceUnit "resource_impact.unit" => resource_impact.unit: Option<String>,
-        /// By part.
+        /// The amount by part.
         ResourceBreakdown "resource_impact.breakdown" => resource_impact.breakdown: Option<Value>,
     }
 
-    /// What kind of content goes in and comes out (`spanbridge.input_type`, `spanbridge.format`).
+    /// The types of input and output (`spanbridge.input_type`, `spanbridge.format`).
     struct ContentType,
-    /// What kind of content goes in and comes out.
+    /// The types of input and output.
     content_type: Rare<ContentType> {
         /// `text`, `file` and the like.
         InputType "input.type" => content_type.input: Option<String> as "input_type",
@@ -350,18 +350,18 @@ operation! {
     }
 
     {
-        /// `spanbridge.<format>` attributes: what a source document had and nothing else fits.
+        /// `spanbridge.<format>` attributes: values of a source document that fit nowhere else.
         FormatExtras "format_extras" = format_extras: Map<String, Value> as "spanbridge",
-        /// The provider's response as the spans hold it: an object, or a list of messages.
+        /// The provider's response as recorded in the spans: an object, or a list of messages.
         RawResponse "raw_response" = raw_response: Option<Value> [Output],
-        /// What the instrumentation calls metadata.
+        /// The instrumentation's metadata.
         Metadata "metadata" = metadata: Map<String, Value> as "metadata",
         /// The encoding of another value, or a copy of another key's value.
         Beside "beside",
     }
 
     beside {
-        /// What it is.
+        /// Its kind.
         kind: Kind,
         /// The span's name.
         name: String,
@@ -369,8 +369,8 @@ operation! {
         failure: Option<Failure>,
         /// Attributes that no dialect knows, by key.
         unmapped: Map<String, Value>,
-        /// Whether words are among them: of a key that a rule should read, or in a form that its rule does not read. What went in or
-        /// came out may then have been recorded, unread.
+        /// Whether they include text, under a key that a rule should read, or in a form that its rule does not read. Then input or
+        /// output may have been recorded but not read.
         has_unread_words: bool,
     }
 }
@@ -379,7 +379,7 @@ facts_of! { Evaluation { name, score, label, explanation, annotator_kind, } }
 facts_of! { Failure { message, error_type, stacktrace, } }
 
 impl Model {
-    /// The answering model, else the one asked for.
+    /// The answering model, else the requested one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.response.as_deref().or(self.requested.as_deref())
@@ -387,7 +387,7 @@ impl Model {
 }
 
 impl TokenCount {
-    /// The recorded total, else input and output added as far as they are known.
+    /// The recorded total, else the sum of input and output, as far as known.
     #[must_use]
     pub fn sum(&self) -> Option<u64> {
         self.total.or(match (self.input, self.output) {
@@ -402,7 +402,7 @@ impl TokenCount {
         *self == Self::default()
     }
 
-    /// Adds other counts; what neither has stays unknown.
+    /// Adds other counts; those missing from both stay unknown.
     #[cfg(feature = "server")]
     pub(crate) fn add(&mut self, more: &Self) {
         for (sum, more) in [

@@ -1,6 +1,6 @@
 //! The kind of an operation.
 
-/// The kind of an operation. The words are OpenInference's and OTel GenAI's.
+/// The kind of an operation. The terms are those of OpenInference and OTel GenAI.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -16,37 +16,37 @@ pub enum Kind {
     Retrieval,
     /// A re-ordering of documents.
     Rerank,
-    /// Text into vectors.
+    /// A conversion of text to vectors.
     Embedding,
     /// A read of an agent's memory.
     MemoryRead,
     /// A write of an agent's memory.
     MemoryWrite,
-    /// One agent passes the run to another.
+    /// A handoff of the run from one agent to another.
     Handoff,
-    /// A check of what goes in or out.
+    /// A check of input or output.
     Guardrail,
-    /// A judgement of what an agent did.
+    /// A judgement of an agent's work.
     Evaluator,
-    /// A prompt was fetched or rendered.
+    /// The fetching or rendering of a prompt.
     Prompt,
-    /// A decision that is no model call.
+    /// A decision that is not a model call.
     Decision,
-    /// A person was asked.
+    /// A question to a person.
     Interrupt,
-    /// A person said something.
+    /// A message of a person.
     UserInput,
     /// The run's answer.
     FinalOutput,
-    /// A value of the agent's state changed.
+    /// A change of the agent's state.
     StateChange,
-    /// An agent was made; it did nothing yet.
+    /// The creation of an agent, without any work yet.
     AgentCreate,
     /// A part of the operation around it.
     Detail,
     /// Marked as agent work, but of an unknown kind.
     Unknown,
-    /// Says nothing about agents: kept as a link between parents and children.
+    /// Not agent work: kept as a link between parents and children.
     #[default]
     Plain,
 }

@@ -6,26 +6,26 @@ use serde_json::{Map, Value};
 
 use super::tool_call_id::ToolCallId;
 
-/// Who speaks.
+/// The speaker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The system prompt.
     System,
-    /// OpenAI's newer word for the system prompt.
+    /// OpenAI's newer name for the system prompt.
     Developer,
-    /// The person, or whoever acts as one.
+    /// The user, or whoever acts as one.
     #[default]
     User,
     /// The model.
     Assistant,
     /// A tool's answer.
     Tool,
-    /// A word that no dialect knows.
+    /// A role that no dialect knows.
     Other(String),
 }
 
 impl Role {
-    /// The word in OpenAI's chat shape.
+    /// The name in OpenAI's chat shape.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -38,7 +38,7 @@ impl Role {
         }
     }
 
-    /// The role behind a client's word, in any case.
+    /// The role for a client's word, in upper or lower case.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         const KNOWN: &[(&str, Role)] = &[
@@ -58,7 +58,7 @@ impl Role {
         known.map_or_else(|| Self::Other(word.to_owned()), |(_, role)| role.clone())
     }
 
-    /// The role behind what a client recorded, also where that is the name of an enum's member (`MessageRole.USER`).
+    /// The role for a client's recorded value, which may be the name of an enum's member (`MessageRole.USER`).
     #[must_use]
     pub fn from_recorded(text: &str) -> Self {
         Self::from_word(text.rsplit('.').next().unwrap_or(text))
@@ -68,27 +68,27 @@ impl Role {
 /// A model's request to run a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolCall {
-    /// The call's id; several clients give none. In the conversations of a run every call has one.
+    /// The call's id, which several clients omit. In the conversations of a run every call has one.
     pub id: Option<ToolCallId>,
     /// The tool's name.
     pub name: String,
-    /// Parsed arguments; the text itself where it is no JSON; `None` where the client recorded none.
+    /// Parsed arguments, or the text itself if it is not JSON; `None` if the client recorded none.
     pub arguments: Option<Value>,
-    /// The arguments as the model wrote them, where they were recorded as text.
+    /// The arguments as the model wrote them, if recorded as text.
     pub arguments_text: Option<String>,
-    /// The tool's answer, where the provider ran the tool while the model answered (a web search, a code interpreter, an
-    /// MCP server that the provider calls).
+    /// The tool's answer, if the provider ran the tool during the model's answer (a web search, a code interpreter, an MCP
+    /// server that the provider calls).
     pub answered: Option<Box<Message>>,
 }
 
 impl ToolCall {
-    /// The id that the client gave the call.
+    /// The id that the client recorded for the call.
     #[must_use]
     pub fn recorded_id(&self) -> Option<&str> {
         self.id.as_ref().filter(|id| !id.is_derived()).map(ToolCallId::as_str)
     }
 
-    /// The arguments as JSON text: as sent where known, else compact JSON, `{}` where none were recorded.
+    /// The arguments as JSON text: as sent if known, else compact JSON; `{}` if none were recorded.
     #[must_use]
     pub fn arguments_json(&self) -> String {
         match (&self.arguments_text, &self.arguments) {
@@ -98,20 +98,20 @@ impl ToolCall {
         }
     }
 
-    /// The arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
+    /// The arguments as an object; any other value is wrapped as `{"input": value}`. The flag says whether it was.
     #[must_use]
     pub fn arguments_object(&self) -> (Map<String, Value>, bool) {
         arguments_object(self.arguments.as_ref())
     }
 }
 
-/// Arguments as compact text: a text as it is, anything else as JSON.
+/// Arguments as compact text: text unchanged, anything else as JSON.
 #[must_use]
 pub fn arguments_text(arguments: &Value) -> String {
     arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
-/// Arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
+/// Arguments as an object; any other value is wrapped as `{"input": value}`. The flag says whether it was.
 #[must_use]
 pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool) {
     match arguments {
@@ -125,11 +125,11 @@ pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool)
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text(String),
-    /// What the model thought; `None` where the provider gives only a signature or encrypted data.
+    /// The model's reasoning.
     Reasoning {
-        /// The thought in words.
+        /// The reasoning text; `None` if the provider gives only a signature or encrypted data.
         text: Option<String>,
         /// Signature, encrypted content and the like.
         opaque: Map<String, Value>,
@@ -153,7 +153,7 @@ pub struct Media {
     pub modality: String,
     /// For example `image/png`.
     pub mime_type: Option<String>,
-    /// Where it is; may be a `data:` URL.
+    /// Its location; may be a `data:` URL.
     pub uri: Option<String>,
     /// Its bytes in base64.
     pub base64: Option<String>,
@@ -175,7 +175,7 @@ impl Media {
     }
 }
 
-/// Texts as one, with this between two that no white space divides.
+/// Texts joined, with a separator between two that no whitespace divides.
 pub(crate) fn joined<'t>(texts: impl IntoIterator<Item = &'t str>, between: &str) -> String {
     let mut joined = String::new();
     for text in texts {
@@ -190,23 +190,23 @@ pub(crate) fn joined<'t>(texts: impl IntoIterator<Item = &'t str>, between: &str
 /// One message of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
-    /// Tools that the message asks for.
+    /// The message's tool calls.
     pub tool_calls: Vec<ToolCall>,
-    /// In a tool's answer: which call it answers.
+    /// In a tool's answer: the id of the answered call.
     pub tool_call_id: Option<String>,
     /// Name of the speaker or of the tool.
     pub name: Option<String>,
-    /// In a tool's answer: the value, where it was recorded as one and not as text.
+    /// In a tool's answer: the value, if recorded as one and not as text.
     pub result: Option<Box<Value>>,
     /// In a tool's answer: whether the client marks the tool as failed.
     pub is_error: bool,
-    /// Why the model stopped, if the message has it.
+    /// Why the model stopped, if recorded in the message.
     pub finish_reason: Option<String>,
-    /// In a model's answer: which of the choices it belongs to, as the provider numbers them; 0 where there is one.
+    /// In a model's answer: the choice that it belongs to, as numbered by the provider; 0 if there is only one.
     pub choice: u64,
 }
 
@@ -227,7 +227,7 @@ impl Message {
         self.joined_text().into_owned()
     }
 
-    /// All text parts as one text. Adjacent prompts, and blocks of a result, are not joined to one line.
+    /// All text parts as one text. Adjacent prompts, and blocks of a result, stay on separate lines.
     pub(crate) fn joined_text(&self) -> Cow<'_, str> {
         let mut texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -237,7 +237,7 @@ impl Message {
         match texts.next() {
             None => first.into(),
             Some(second) => {
-                // Prompts are paragraphs, and what a tool gives in several blocks is several things.
+                // Prompts are paragraphs, and a tool's blocks are separate results.
                 let between = match self.role {
                     Role::System | Role::Developer => "\n\n",
                     Role::Tool => "\n",
@@ -248,9 +248,9 @@ impl Message {
         }
     }
 
-    /// Bytes of memory that it takes, about.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        /// What a value takes beside its text.
+        /// The size of a value without its text.
         const VALUE: usize = 80;
         fn of_value(value: &Value) -> usize {
             let inside = match value {
@@ -288,7 +288,7 @@ impl Message {
             .any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()))
     }
 
-    /// Whether a part contains words that the model thought.
+    /// Whether a part contains reasoning text.
     #[must_use]
     pub fn has_thoughts(&self) -> bool {
         self.parts
@@ -296,7 +296,7 @@ impl Message {
             .any(|part| matches!(part, Part::Reasoning { text: Some(text), .. } if !text.trim().is_empty()))
     }
 
-    /// The words that the model thought, joined by line breaks; `None` without any.
+    /// The reasoning text, joined by line breaks; `None` if there is none.
     #[must_use]
     pub fn reasoning(&self) -> Option<String> {
         let texts: Vec<&str> = self
@@ -310,7 +310,7 @@ impl Message {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// Whether nothing is said and nothing is asked for.
+    /// Whether it has neither content nor tool calls.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.tool_calls.is_empty()
@@ -322,7 +322,7 @@ impl Message {
             })
     }
 
-    /// Whether a tool is asked for that the provider did not run itself: the model waits for its answer.
+    /// Whether it calls a tool that the provider did not run itself, so that the model waits for the answer.
     #[must_use]
     pub fn asks_for_tools(&self) -> bool {
         self.tool_calls.iter().any(|call| call.answered.is_none())
@@ -334,7 +334,7 @@ impl Message {
         self.parts.iter().any(|part| matches!(part, Part::Media(_) | Part::Other(_)))
     }
 
-    /// Its pictures, sounds and files.
+    /// Its images, sounds and files.
     pub(crate) fn media(&self) -> impl Iterator<Item = &Media> {
         self.parts.iter().filter_map(|part| match part {
             Part::Media(media) => Some(&**media),
@@ -342,13 +342,13 @@ impl Message {
         })
     }
 
-    /// Whether a tool's answer came without its content.
+    /// Whether a tool's answer has no content.
     #[must_use]
     pub fn is_without_result(&self) -> bool {
         self.parts.is_empty() && self.result.is_none()
     }
 
-    /// The value of a tool's answer: the recorded value, else the text; with a picture or the like the list of parts.
+    /// The value of a tool's answer: the recorded value, else the text, or the list of parts if it has media.
     #[must_use]
     pub fn result_value(&self) -> Value {
         self.result.as_deref().cloned().unwrap_or_else(|| {
@@ -360,7 +360,7 @@ impl Message {
         })
     }
 
-    /// The message in OpenAI's chat shape, with reasoning beside the content.
+    /// The message in OpenAI's chat shape, with reasoning next to the content.
     #[must_use]
     pub fn to_chat(&self) -> Value {
         let mut out = Map::new();
@@ -397,7 +397,7 @@ impl Message {
         Value::Object(out)
     }
 
-    /// Content in OpenAI's chat shape: text, null, or a list of parts where there is more than text.
+    /// Content in OpenAI's chat shape: text, null, or a list of parts if it has more than text.
     #[must_use]
     pub fn chat_content(&self) -> Value {
         if self.has_media() {

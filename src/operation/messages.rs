@@ -1,4 +1,4 @@
-//! The messages that went into an operation.
+//! The input messages of an operation.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use super::message::Message;
 
-/// Messages in order. The model calls of one conversation share them: each has the number of them that it was given, so a long
-/// conversation is in memory once, however many calls it went into.
+/// Messages in order. The model calls of one conversation share them: each refers to a range, so that a long conversation is in
+/// memory once, regardless of the number of calls.
 #[derive(Clone, Default)]
 pub struct Messages {
     list: Arc<SharedMessages>,
-    /// How many of the list are left out at its beginning.
+    /// The number of messages omitted at the beginning of the list.
     first: usize,
-    /// Where in the list the messages end that went in.
+    /// The end of the input in the list.
     end: usize,
-    /// How many of these another operation was given, or said.
+    /// How many of these are also input or output of another operation.
     continued: usize,
 }
 
-/// A conversation, to its longest.
+/// A whole conversation.
 #[derive(Debug, Default)]
 pub(crate) struct SharedMessages {
     messages: Vec<Message>,
-    /// Bytes of the messages up to and with each one, about; empty if no other operation has the list.
+    /// Approximate size in bytes of the messages up to and including each one; empty if the list is not shared.
     sizes: Vec<usize>,
-    /// Identifies a shared list of a trace; `None` if no other operation has the list.
+    /// Identifies a shared list in its trace; `None` if the list is not shared.
     number: Option<usize>,
 }
 
 impl SharedMessages {
-    /// An empty list that several operations are going to hold. `number`: no other list of the trace has it.
+    /// An empty list for several operations to share. `number`: unique in the trace.
     pub(crate) fn new(number: usize) -> Self {
         Self {
             number: Some(number),
@@ -38,7 +38,7 @@ impl SharedMessages {
         }
     }
 
-    /// Adds a message at the end; about how many bytes it takes.
+    /// Appends a message; returns its approximate size in bytes.
     pub(crate) fn push(&mut self, message: Message) -> usize {
         let size = message.size();
         self.sizes.push(self.size(self.messages.len()).saturating_add(size));
@@ -46,13 +46,13 @@ impl SharedMessages {
         size
     }
 
-    /// Gives back the room for messages that do not come.
+    /// Frees unused capacity.
     pub(crate) fn end(&mut self) {
         self.messages.shrink_to_fit();
         self.sizes.shrink_to_fit();
     }
 
-    /// About how many bytes the first messages take.
+    /// Approximate size in bytes of the first `count` messages.
     pub(crate) fn size(&self, count: usize) -> usize {
         let last = count.checked_sub(1);
         last.and_then(|last| self.sizes.get(last)).copied().unwrap_or_default()
@@ -65,7 +65,7 @@ impl SharedMessages {
 }
 
 impl Messages {
-    /// The beginning of a shared list. `continued`: how many of these messages are another operation's.
+    /// The beginning of a shared list. `continued`: how many of these messages belong to another operation.
     pub(crate) fn shared(list: &Arc<SharedMessages>, count: usize, continued: usize) -> Self {
         let end = count.min(list.messages.len());
         Self {
@@ -76,33 +76,33 @@ impl Messages {
         }
     }
 
-    /// Identifies the shared list of these messages in the trace; `None`: no other operation has them.
+    /// Identifies the shared list of these messages in the trace; `None` if they are not shared.
     pub(crate) fn shared_number(&self) -> Option<usize> {
         self.list.number
     }
 
-    /// The whole of a list that several operations have, and which part of it these messages are; `None`: no other operation has it.
+    /// The number and the whole of a shared list, and the range of these messages in it; `None` if they are not shared.
     pub(crate) fn in_shared(&self) -> Option<(usize, &[Message], Range<usize>)> {
         let number = self.list.number?;
         Some((number, &self.list.messages, self.first..self.end))
     }
 
-    /// How many messages are another operation's.
+    /// How many messages belong to another operation.
     pub(crate) fn continued(&self) -> usize {
         self.continued
     }
 
-    /// Leaves out the messages that another operation has.
+    /// Drops the messages that belong to another operation.
     pub(crate) fn leave_out_continued(&mut self) {
         self.first += std::mem::take(&mut self.continued);
     }
 
-    /// The messages that no other operation has.
+    /// The messages that belong to no other operation.
     pub(crate) fn own(&self) -> &[Message] {
         self.get(self.continued..).unwrap_or_default()
     }
 
-    /// About how many bytes the messages of other operations take that these begin with.
+    /// Approximate size in bytes of the messages that belong to other operations.
     pub(crate) fn continued_size(&self) -> usize {
         self.list.size(self.continued)
     }
@@ -122,7 +122,7 @@ impl Messages {
 }
 
 impl Messages {
-    /// The messages, to be changed. Other operations keep theirs.
+    /// The messages, mutably. Other operations keep theirs.
     pub fn to_mut(&mut self) -> &mut [Message] {
         if Arc::get_mut(&mut self.list).is_none_or(|list| list.number.is_some()) {
             *self = std::mem::take(self).into_vec().into();

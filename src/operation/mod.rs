@@ -1,4 +1,4 @@
-//! What an agent did in one span, free of any dialect.
+//! An agent's operation in one span, independent of any dialect.
 //!
 //! ```
 //! use spanbridge::operation::{Kind, Message, Operation, Role};

@@ -1,6 +1,6 @@
 //! Enumerations whose variants have names.
 
-/// An enumeration with its words, both ways.
+/// An enumeration with conversions to and from its words.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
@@ -14,13 +14,13 @@ macro_rules! named {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The one with this word.
+            /// The variant with this word.
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
 
-            /// Every one, in order.
+            /// All variants, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name of the variant, for generated code.

@@ -1,14 +1,14 @@
-//! Facts that few operations have: they take no room in the others.
+//! Facts that few operations have, stored so that others need no space for them.
 
 use std::ops::{Deref, DerefMut};
 
-/// Facts that are read like the facts themselves, and are kept only where something was written.
+/// Facts that read as empty until something is written, and are only then allocated.
 #[derive(Debug, Clone)]
 pub struct Rare<T>(Option<Box<T>>);
 
 /// Facts that most spans lack.
 pub trait Sparse: Default + 'static {
-    /// None of them.
+    /// No facts.
     const EMPTY: &'static Self;
 }
 
@@ -32,7 +32,7 @@ impl<T: Sparse> DerefMut for Rare<T> {
     }
 }
 
-/// As the facts are.
+/// Compares the facts.
 impl<T: Sparse + PartialEq> PartialEq for Rare<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other

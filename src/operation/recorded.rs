@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// What a client recorded as the whole input or output of an operation, if it did. JSON text is opened when it is first asked
-/// for: most of it repeats the messages.
+/// The whole input or output of an operation as a client recorded it, if it did. JSON text is parsed on first use, since most of it
+/// only repeats the messages.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded(Option<Box<Held>>);
 
@@ -15,18 +15,18 @@ enum Held {
     Text { text: String, opened: OnceLock<Value> },
 }
 
-/// A recorded value as it is.
+/// A recorded value in its current form.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Form<'a> {
-    /// A value that was recorded as one, or was opened.
+    /// A value that was recorded as one, or parsed.
     Value(&'a Value),
     /// Text that looks like a JSON object or list.
     Text(&'a str),
 }
 
 impl Recorded {
-    /// Text that looks like a JSON object or list. What turns out to be none is the text itself.
+    /// Text that looks like a JSON object or list. If it is not JSON, its value is the text itself.
     #[must_use]
     pub fn text(text: String) -> Self {
         let opened = OnceLock::new();
@@ -42,7 +42,7 @@ impl Recorded {
         })
     }
 
-    /// The value without opening it; `None` if nothing was recorded.
+    /// The value without parsing it; `None` if nothing was recorded.
     #[must_use]
     pub fn form(&self) -> Option<Form<'_>> {
         Some(match self.0.as_deref()? {
@@ -51,7 +51,7 @@ impl Recorded {
         })
     }
 
-    /// The value, taken out.
+    /// Takes the value out.
     #[must_use]
     pub fn into_value(self) -> Option<Value> {
         Some(match *self.0? {

@@ -1,8 +1,8 @@
-//! The macros for the table in `fields.rs`: they make the types with the fields, and the accessors of each field.
+//! The macros for the table in `fields.rs`: they generate the types with the fields, and the accessors of each field.
 
-/// A group of facts: its type, and how they are reached by name.
+/// A group of facts: its type, and access to its members by name.
 macro_rules! group {
-    // Fields that are in no group.
+    // Fields without a group.
     ({}) => {};
     (
         $(#[$group_doc:meta])*
@@ -20,7 +20,7 @@ macro_rules! group {
     };
 }
 
-/// How the facts of a type are reached by name. A new member does not compile until it is listed.
+/// Access to the facts of a type by name. A new member does not compile until it is listed.
 macro_rules! facts_of {
     ($Group:ident { $($member:ident,)* }) => {
         impl Group for $Group {
@@ -56,9 +56,9 @@ macro_rules! facts_of {
 /// Variant "name in semconv/",                                 another way to record a field, read and written by separate code
 /// ```
 ///
-/// The fields of some groups have no name among the facts: documents have these groups as a whole.
+/// The fields of some groups have no name among the facts: documents contain these groups as a whole.
 ///
-/// `beside` has what no rule feeds.
+/// `beside` lists the members that no rule fills.
 macro_rules! operation {
     (
         $(
@@ -73,7 +73,7 @@ macro_rules! operation {
         beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty,)* }
     ) => {
         named! {
-            /// A field of an operation, or another way to record one: what rules feed.
+            /// A field of an operation, or another way to record one, that rules fill.
             Field { $($(#[$doc] $Variant = $word,)*)* }
         }
 
@@ -82,7 +82,7 @@ macro_rules! operation {
             { $($(#[$doc] $member: $type,)?)* }
         })*
 
-        /// What one span records.
+        /// An operation as one span records it.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Operation {
             $($(#[$beside_doc])* pub $beside: $beside_type,)*
@@ -90,7 +90,7 @@ macro_rules! operation {
         }
 
         impl Field {
-            /// The fields that documents have as facts, each with its name there.
+            /// The fields that documents contain as facts, each with its name there.
             pub(crate) const FACTS: &'static [(Self, &'static str)] = &[$($($((Self::$Variant, $fact),)?)*)*];
 
             /// Its name among the facts of documents.
@@ -101,7 +101,7 @@ macro_rules! operation {
                 }
             }
 
-            /// Where an operation has it, for example `tool.name`; `None` if it is another way to record a field.
+            /// Its path in an operation, for example `tool.name`; `None` if it is another way to record a field.
             #[must_use]
             pub fn path(self) -> Option<&'static str> {
                 match self {
@@ -126,7 +126,7 @@ macro_rules! operation {
                 }
             }
 
-            /// The field, to write to it; `None` if it is another way to record one.
+            /// The field, for writing; `None` if it is another way to record one.
             #[inline]
             pub fn slot(self, operation: &mut Operation) -> Option<Slot<'_>> {
                 Some(match self {
@@ -138,7 +138,7 @@ macro_rules! operation {
                 })
             }
 
-            /// Whether its value is content, and which way it goes. Names, counts and ids are no content.
+            /// Whether its value is content of the input or the output. Names, counts and ids are not content.
             #[must_use]
             pub fn content(self) -> Option<Content> {
                 match self {
@@ -149,13 +149,13 @@ macro_rules! operation {
         }
 
         impl Operation {
-            /// An operation of which nothing else is known yet.
+            /// An operation without any other facts.
             #[must_use]
             pub fn named(kind: Kind, name: impl Into<String>) -> Self {
                 Self { kind, name: name.into(), ..Self::default() }
             }
 
-            /// Takes what the other has and this lacks, field by field. Its kind, its name and its failure are its own.
+            /// Fills each missing field from another operation, except kind, name and failure.
             pub(crate) fn fill(&mut self, other: Self) {
                 self.unmapped.fill(other.unmapped);
                 self.has_unread_words |= other.has_unread_words;

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-/// The id of a tool call. It reads as its text; whoever needs to know whether the client gave it asks [`ToolCallId::is_derived`].
+/// The id of a tool call. It dereferences to its text; [`ToolCallId::is_derived`] says whether the client recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToolCallId {
     /// The client recorded it, in a message or on the tool's span.
     Recorded(String),
-    /// The client recorded none: derived from the span and the place of the call.
+    /// The client recorded none: derived from the span and the index of the call.
     Derived(String),
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for ToolCallId {
     }
 }
 
-/// Whether an id is a number that begins anew in every answer: `call_1`, `search:0`.
+/// Whether an id looks like a counter that restarts in every answer: `call_1`, `search:0`.
 pub(crate) fn is_counter(id: &str) -> bool {
     let end = id.rsplit(['_', ':', '-', '.', '/', '|']).next().unwrap_or(id);
     let digits = end.trim_start_matches(|char: char| char.is_ascii_alphabetic());

@@ -1,8 +1,8 @@
-//! Tools that are offered to models.
+//! Tools offered to models.
 
 use serde_json::Value;
 
-/// A tool that was offered to a model.
+/// A tool offered to a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolDefinition {
     /// The tool's name.

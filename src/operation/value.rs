@@ -1,4 +1,4 @@
-//! The types that fields of an operation have, each with how its value is read, written and filled.
+//! The types of an operation's fields, each with how its value is read, written and filled.
 
 use serde_json::{Map, Value};
 
@@ -30,11 +30,11 @@ pub enum FieldValue<'a> {
     Value(&'a Value),
     /// A JSON object.
     Map(&'a Map<String, Value>),
-    /// JSON text that was not parsed yet.
+    /// Unparsed JSON text.
     JsonText(&'a str),
     /// Messages.
     Messages(&'a [Message]),
-    /// Documents that were found.
+    /// Documents found by a search.
     Documents(&'a [Document]),
     /// Tools offered to a model.
     Tools(&'a [ToolDefinition]),
@@ -42,31 +42,31 @@ pub enum FieldValue<'a> {
     Evaluations(&'a [Evaluation]),
 }
 
-/// Which way content goes.
+/// The direction of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
-    /// It went into the operation.
+    /// Input of the operation.
     Input,
-    /// It came out.
+    /// Output of the operation.
     Output,
 }
 
-/// A type that a field has.
+/// A type of fields.
 pub(super) trait FieldType {
-    /// The value; `None` if the spans do not have it.
+    /// The value; `None` if not recorded.
     fn value(&self) -> Option<FieldValue<'_>>;
 
-    /// The field, to write to it.
+    /// The field, for writing.
     fn slot(&mut self) -> Slot<'_>;
 
-    /// Takes what the other has and this lacks.
+    /// Fills missing values from another one.
     fn fill(&mut self, other: Self);
 }
 
 macro_rules! field_types {
     ($($(#[$doc:meta])* $name:ident($type:ty) = |$field:ident| $value:expr, $fill:expr;)*) => {
-        /// A field of an operation, to write to it.
+        /// A field of an operation, for writing.
         #[derive(Debug)]
         #[non_exhaustive]
         pub enum Slot<'a> { $($(#[$doc])* $name(&'a mut $type),)* }
@@ -108,13 +108,13 @@ field_types! {
     Texts(Vec<String>) = |list| filled(list).map(FieldValue::Texts), fill_list;
     /// A JSON object; objects are merged.
     Map(Map<String, Value>) = |map| (!map.is_empty()).then_some(FieldValue::Map(map)), fill_map;
-    /// A whole input or output, as it was recorded.
+    /// A whole input or output, as recorded.
     Recorded(Recorded) = |whole| recorded(whole), fill_recorded;
-    /// What went into a model.
+    /// The input of a model.
     Conversation(Option<Messages>) = |list| list.as_deref().map(FieldValue::Messages), fill_option;
-    /// What a model said.
+    /// The output of a model.
     Messages(Option<Vec<Message>>) = |list| list.as_deref().map(FieldValue::Messages), fill_option;
-    /// Documents that were found.
+    /// Documents found by a search.
     Documents(Option<Vec<Document>>) = |list| list.as_deref().map(FieldValue::Documents), fill_option;
     /// Tools offered to a model.
     Tools(Vec<ToolDefinition>) = |list| filled(list).map(FieldValue::Tools), fill_list;
@@ -157,33 +157,33 @@ fn fill_recorded(recorded: &mut Recorded, other: Recorded) {
     }
 }
 
-/// Facts of an operation that belong together, each by the name of its member.
+/// Related facts of an operation, accessible by member name.
 pub(crate) trait Group: Sized {
     /// The names in order.
     const NAMES: &'static [&'static str];
 
-    /// Gives each fact that there is, in order.
+    /// Passes each fact that is present to `tell`, in order.
     fn each<'a>(&'a self, tell: impl FnMut(&'static str, FieldValue<'a>));
 
-    /// The member of this name, to write to it.
+    /// The member with this name, for writing.
     fn slot(&mut self, name: &str) -> Option<Slot<'_>>;
 
-    /// Takes what the other has and this lacks.
+    /// Fills missing values from another one.
     fn fill(&mut self, other: Self);
 }
 
-/// How an operation has a group: itself, or only where it has a fact.
+/// How an operation stores a group: inline, or only if it has a fact.
 pub(super) trait Held {
     /// The group.
     type Group;
 
-    /// The facts, if there are any.
+    /// The facts, if any.
     fn held(&self) -> Option<&Self::Group>;
 
-    /// The facts, to write to them.
+    /// The facts, for writing.
     fn held_mut(&mut self) -> &mut Self::Group;
 
-    /// Takes what the other has and this lacks.
+    /// Fills missing values from another one.
     fn fill(&mut self, other: Self);
 }
 
@@ -246,7 +246,7 @@ impl<T: Group + Sparse> Held for Rare<T> {
     }
 }
 
-/// Whether a JSON value has nothing in it: null, an empty list or object.
+/// Whether a JSON value is null, or an empty list or object.
 pub(crate) fn has_nothing(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Null => true,

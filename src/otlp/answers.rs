@@ -1,16 +1,15 @@
-//! The answers to export requests, and `google.rpc.Status` with the details that OTLP uses: written by the receiver, read by
-//! forwarding.
+//! Responses to export requests, and `google.rpc.Status` with the details OTLP uses. The receiver writes them, forwarding reads them.
 
 use prost::Message;
 
-/// `ExportTraceServiceResponse` and its siblings, which have the same fields.
+/// `ExportTraceServiceResponse` and its siblings, which share these fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ExportResponse {
     #[prost(message, optional, tag = "1")]
     pub(crate) partial_success: Option<PartialSuccess>,
 }
 
-/// `ExportTracePartialSuccess` and its siblings, which have the same fields.
+/// `ExportTracePartialSuccess` and its siblings, which share these fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct PartialSuccess {
     #[prost(int64, tag = "1")]

@@ -1,29 +1,29 @@
-//! How many values a message contains: the memory that it takes when decoded is known without decoding it.
+//! Counts the values of a message, to estimate the memory needed to decode it without decoding it.
 
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault};
 use crate::span::Signal;
 
-/// How many values a message contains.
+/// The number of values in a message, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     /// Spans and log records.
     pub items: usize,
-    /// Events, links, resources, scopes, and the groups of spans and records by these; of metrics everything but attributes.
+    /// Events, links, resources, scopes, and the groups of items below these; for metrics, everything except attributes.
     pub parts: usize,
-    /// Attributes, and entries of maps.
+    /// Attributes and map entries.
     pub pairs: usize,
-    /// Members of lists.
+    /// List elements.
     pub values: usize,
-    /// Values inside of texts that may be JSON.
+    /// Values inside text that may be JSON.
     pub json_values: usize,
-    /// What begins or ends a value in any text, whether that is JSON, prints of Python or neither.
+    /// Characters that start or end a value in any text, be it JSON, a Python repr or neither.
     pub separators: usize,
-    /// Commas behind letters: most are prose.
+    /// Commas after letters, which mostly occur in prose.
     pub commas: usize,
 }
 
-/// Counts the content of a message, up to where it breaks.
+/// Counts the content of a message, up to the first broken byte.
 #[must_use]
 pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
@@ -36,7 +36,7 @@ pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     census
 }
 
-/// The same for one span or log record without what is around it.
+/// Counts a single span or log record, without its resource and scope.
 #[must_use]
 pub(crate) fn census_of_item(message: &[u8], signal: Signal) -> Census {
     let mut census = Census {

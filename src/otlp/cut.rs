@@ -1,25 +1,25 @@
-//! Splits a request into one valid message for each part, with its resources and scopes, without decoding: each message is pieces
-//! of the request with new lengths between them, made one after the other when they are asked for.
+//! Splits a request into one valid message per part, with its resources and scopes, without decoding. Each message is assembled on demand
+//! from pieces of the request with new lengths between them.
 
-use super::layout::{Found, Layout, NONE};
+use super::layout::{Layout, LayoutEntry, NONE};
 use super::scan::{Part, Scan};
 
-/// The messages of the parts of a request.
+/// The messages of a request's parts.
 #[derive(Debug, Clone)]
 pub struct Cuts {
     layout: Layout,
-    /// Of each part: where its entries end.
+    /// For each part, where its entries end.
     ends: Vec<u32>,
-    /// The only part is the request as it came, with so many bytes.
+    /// Length of the request, if it is the message of its only part unchanged.
     whole: Option<usize>,
 }
 
 /// A piece of a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Piece<'a> {
-    /// Bytes that stay where they are.
+    /// A run of bytes of the request.
     Bytes(&'a [u8]),
-    /// The key and the length of a field.
+    /// The key and length of a field.
     Header(Header),
 }
 
@@ -30,30 +30,30 @@ pub struct Header {
     length: u8,
 }
 
-/// What a part has in a request, outermost first. Envelopes are numbered; [`Cuts::envelope`] has their bytes.
+/// A piece of a part, outermost level first. Envelopes are numbered; [`Cuts::envelope`] returns their bytes.
 #[derive(Debug, Clone)]
 pub enum Entry<'a> {
     /// Whole resources, fields of the request.
     Resources(&'a [u8]),
-    /// Some of the items of a resource.
+    /// Some items of a resource.
     OfResource {
-        /// The fields around them.
+        /// The resource's fields around them.
         envelope: u32,
-        /// What is in it.
+        /// Its scopes.
         scopes: Vec<OfScope<'a>>,
     },
 }
 
-/// What a part has in a resource.
+/// A piece of a part within a resource.
 #[derive(Debug, Clone)]
 pub enum OfScope<'a> {
     /// Whole scopes, fields of the resource.
     Scopes(&'a [u8]),
-    /// Some of the items of a scope.
+    /// Some items of a scope.
     Items {
-        /// The fields around them.
+        /// The scope's fields around them.
         envelope: u32,
-        /// The items, fields of the scope.
+        /// The items, as fields of the scope.
         items: Vec<&'a [u8]>,
     },
 }
@@ -70,7 +70,7 @@ impl Piece<'_> {
 }
 
 impl Header {
-    /// Of the field with a number below 16.
+    /// The header of the field with this number, which must be below 16.
     #[must_use]
     pub fn new(field: u8, length: usize) -> Self {
         let mut header = Self::default();
@@ -98,7 +98,7 @@ impl Header {
     }
 }
 
-/// Length of a field with its header.
+/// The length of a field including its header.
 #[must_use]
 pub(crate) fn with_header(length: usize) -> usize {
     let mut size = 2;
@@ -111,8 +111,8 @@ pub(crate) fn with_header(length: usize) -> usize {
 }
 
 impl Scan {
-    /// The parts, and the message of each. A request that is one part whole is that part as it came; `length` is the
-    /// request's.
+    /// Splits the request into its parts and their messages. A request with a single part and nothing refused is kept unchanged; `length`
+    /// is the request's length.
     #[must_use]
     pub fn cut(self, length: usize) -> (Vec<Part>, Cuts) {
         let mut layout = self.layout;
@@ -129,7 +129,7 @@ impl Scan {
 }
 
 impl Cuts {
-    /// The one message of a request that is kept as it came.
+    /// A request kept unchanged as its only message.
     #[must_use]
     pub fn whole(length: usize) -> Self {
         Self {
@@ -139,13 +139,13 @@ impl Cuts {
         }
     }
 
-    /// Whether the one message is the request as it came.
+    /// Whether the only message is the unchanged request.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole.is_some()
     }
 
-    fn found(&self, part: usize) -> &[Found] {
+    fn found(&self, part: usize) -> &[LayoutEntry] {
         let begin = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(part).copied().unwrap_or(begin);
         self.layout.found.get(begin as usize..end as usize).unwrap_or_default()
@@ -165,7 +165,7 @@ impl Cuts {
         })
     }
 
-    fn resource_length(&self, resource: u32, found: &[Found]) -> usize {
+    fn resource_length(&self, resource: u32, found: &[LayoutEntry]) -> usize {
         let by_scope = found.chunk_by(|a, b| a.scope == b.scope).map(|found| match found.first() {
             Some(first) if first.scope != NONE => with_header(self.layout.size(first.scope) + length_of(found)),
             _ => length_of(found),
@@ -173,7 +173,7 @@ impl Cuts {
         self.layout.size(resource) + by_scope.sum::<usize>()
     }
 
-    /// Hands out a part's message, piece by piece.
+    /// Emits a part's message piece by piece.
     pub fn pieces<'a>(&'a self, part: usize, request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
         if self.whole.is_some() {
             return emit(Piece::Bytes(request));
@@ -192,7 +192,7 @@ impl Cuts {
         }
     }
 
-    fn scopes<'a>(&'a self, found: &[Found], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
+    fn scopes<'a>(&'a self, found: &[LayoutEntry], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
         for found in found.chunk_by(|a, b| a.scope == b.scope) {
             match found.first() {
                 Some(first) if first.scope != NONE => {
@@ -207,7 +207,7 @@ impl Cuts {
         }
     }
 
-    /// A part's message whole.
+    /// Assembles a part's message.
     #[must_use]
     pub fn message(&self, part: usize, request: &[u8]) -> Vec<u8> {
         let mut message = Vec::with_capacity(self.length(part));
@@ -215,10 +215,10 @@ impl Cuts {
         message
     }
 
-    /// What a part has, without what is around it.
+    /// The entries of a part, without their envelopes.
     #[must_use]
     pub fn entries<'a>(&self, part: usize, request: &'a [u8]) -> Vec<Entry<'a>> {
-        let slice = |found: &Found| request.get(found.range()).unwrap_or_default();
+        let slice = |found: &LayoutEntry| request.get(found.range()).unwrap_or_default();
         if self.whole.is_some() {
             return vec![Entry::Resources(request)];
         }
@@ -246,30 +246,30 @@ impl Cuts {
         entries
     }
 
-    /// How many envelopes there are.
+    /// The number of envelopes.
     #[must_use]
     pub fn envelopes(&self) -> usize {
         self.layout.envelopes.len()
     }
 
-    /// Bytes of an envelope.
+    /// The length of an envelope in bytes.
     #[must_use]
     pub fn envelope_length(&self, envelope: u32) -> usize {
         self.layout.size(envelope)
     }
 
-    /// The bytes of an envelope: those before the items, then those after them.
+    /// The bytes of an envelope: first those before the items, then those after them.
     pub fn envelope<'a>(&'a self, envelope: u32, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
         self.layout.envelope(envelope, request).into_iter().flatten()
     }
 
-    /// Hands out the envelopes that a part needs (true for those of resources); returns how many bytes it has without them.
+    /// Emits the envelopes that a part needs (`true` for a resource's); returns the part's length without them.
     pub fn needs(&self, part: usize, emit: &mut dyn FnMut(bool, u32)) -> usize {
         let mut length = 0;
         for of_resource in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
             if let Some(first) = of_resource.first().filter(|first| first.resource != NONE) {
                 emit(true, first.resource);
-                let of_scopes = of_resource.chunk_by(|a, b| a.scope == b.scope).filter_map(<[Found]>::first);
+                let of_scopes = of_resource.chunk_by(|a, b| a.scope == b.scope).filter_map(<[LayoutEntry]>::first);
                 for first in of_scopes.filter(|first| first.scope != NONE) {
                     emit(false, first.scope);
                 }
@@ -280,11 +280,11 @@ impl Cuts {
     }
 }
 
-fn length_of(found: &[Found]) -> usize {
-    found.iter().map(Found::length).sum()
+fn length_of(found: &[LayoutEntry]) -> usize {
+    found.iter().map(LayoutEntry::length).sum()
 }
 
-fn emit_found<'a>(found: &[Found], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
+fn emit_found<'a>(found: &[LayoutEntry], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
     for found in found {
         emit(Piece::Bytes(request.get(found.range()).unwrap_or_default()));
     }

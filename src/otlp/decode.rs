@@ -1,4 +1,4 @@
-//! Export requests to spans and log records.
+//! Decodes export requests to spans and log records.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::span::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The bytes break the protobuf wire format or a field's type.
+    /// The bytes violate the protobuf wire format or a field's type.
     Protobuf {
-        /// What the message was read as.
+        /// The expected signal.
         signal: Signal,
-        /// The decoder's own words, with the path of fields.
+        /// The decoder's error, with the path of fields.
         source: prost::DecodeError,
     },
 }
 
 impl DecodeError {
-    /// Where these bytes, whose decoding failed, break.
+    /// Finds the position where these bytes, which could not be decoded, break.
     #[must_use]
     pub fn fault(&self, bytes: &[u8]) -> Option<Fault> {
         let Self::Protobuf { signal, .. } = self;
@@ -58,11 +58,11 @@ impl std::error::Error for DecodeError {
     }
 }
 
-/// The spans of an `ExportTraceServiceRequest` (or `TracesData`, which is the same on the wire).
+/// Decodes the spans of an `ExportTraceServiceRequest` (or `TracesData`, which is identical on the wire).
 ///
 /// # Errors
 ///
-/// The bytes are not such a message. A span without a usable id is no error: it is among the refused.
+/// The bytes are not such a message. A span without a usable id is not an error; it is refused on its own.
 pub fn traces(bytes: &[u8]) -> Result<Decoded<Span>, DecodeError> {
     let request = ExportTraceServiceRequest::decode(bytes).map_err(|source| DecodeError::Protobuf {
         signal: Signal::Traces,
@@ -92,7 +92,7 @@ pub fn traces(bytes: &[u8]) -> Result<Decoded<Span>, DecodeError> {
     Ok(decoded)
 }
 
-/// The records of an `ExportLogsServiceRequest` (or `LogsData`). An unusable id means "no id" here, by the protocol.
+/// Decodes the records of an `ExportLogsServiceRequest` (or `LogsData`). By the protocol, an unusable id means "no id" here.
 ///
 /// # Errors
 ///
@@ -190,8 +190,8 @@ fn record_from(record: logs::LogRecord, resource: &Arc<Resource>, scope: &Arc<Sc
     LogRecord {
         trace_id: TraceId::from_bytes(&record.trace_id),
         span_id: SpanId::from_bytes(&record.span_id),
-        time: said(record.time_unix_nano),
-        observed_time: said(record.observed_time_unix_nano),
+        time: nonzero(record.time_unix_nano),
+        observed_time: nonzero(record.observed_time_unix_nano),
         severity: record.severity_number,
         severity_text: record.severity_text,
         event_name: record.event_name,
@@ -204,7 +204,7 @@ fn record_from(record: logs::LogRecord, resource: &Arc<Resource>, scope: &Arc<Sc
     }
 }
 
-fn said(nanos: u64) -> Option<UnixNanos> {
+fn nonzero(nanos: u64) -> Option<UnixNanos> {
     (nanos != 0).then_some(UnixNanos(nanos))
 }
 
@@ -216,7 +216,7 @@ fn pair_from(pair: common::KeyValue) -> (String, AnyValue) {
     (pair.key, pair.value.map_or(AnyValue::Empty, value_from))
 }
 
-/// Recursion is bounded: prost refuses messages nested deeper than `DEPTH_LIMIT`.
+/// Recursion is bounded because prost refuses messages nested deeper than `DEPTH_LIMIT`.
 fn value_from(value: common::AnyValue) -> AnyValue {
     match value.value {
         None => AnyValue::Empty,

@@ -1,4 +1,4 @@
-//! Spans and log records to export requests, grouped by resource and scope in the order of first appearance.
+//! Encodes spans and log records as export requests, grouped by resource and scope in the order of first appearance.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::cut::Header;
 use crate::span::groups::{Groups, group_by};
 use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span, Status};
 
-/// An `ExportTraceServiceRequest` with these spans.
+/// Encodes an `ExportTraceServiceRequest` with these spans.
 #[must_use]
 pub fn traces(spans: &[Span]) -> Vec<u8> {
     let groups = group(spans, |span| (&span.resource, &span.scope));
@@ -38,7 +38,7 @@ pub fn traces(spans: &[Span]) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// An `ExportLogsServiceRequest` with these records.
+/// Encodes an `ExportLogsServiceRequest` with these records.
 #[must_use]
 pub fn logs(records: &[LogRecord]) -> Vec<u8> {
     let groups = group(records, |record| (&record.resource, &record.scope));
@@ -60,7 +60,7 @@ pub fn logs(records: &[LogRecord]) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// A span as the field of its scope's message.
+/// A span encoded as a field of its scope's message.
 #[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct EncodedSpan {
@@ -81,13 +81,13 @@ impl EncodedSpan {
         }
     }
 
-    /// The bytes that it takes, without its resource and scope.
+    /// The span's size in bytes, without its resource and scope.
     pub(crate) fn size(&self) -> usize {
         self.field.len()
     }
 }
 
-/// What [`traces`] makes of these spans, which are encoded once.
+/// Like [`traces`], for spans that are already encoded.
 #[cfg(feature = "server")]
 pub(crate) fn traces_of_encoded(spans: &[EncodedSpan]) -> Vec<u8> {
     let mut request = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) fn traces_of_encoded(spans: &[EncodedSpan]) -> Vec<u8> {
     request
 }
 
-/// The encoded bytes decide which resources and scopes are equal.
+/// Groups items; resources and scopes are equal if their encoded bytes are.
 fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
     let key = |mut bytes: Vec<u8>, schema_url: &str| {
         bytes.extend_from_slice(schema_url.as_bytes());
@@ -116,19 +116,19 @@ fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Ar
     )
 }
 
-/// Adds a span as the field with this number.
+/// Appends a span as the field with this number.
 #[cfg(feature = "server")]
 pub(super) fn put_span(number: u32, span: &Span, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &span_to(span), out);
 }
 
-/// Adds a log record as the field with this number.
+/// Appends a log record as the field with this number.
 #[cfg(feature = "server")]
 pub(super) fn put_record(number: u32, record: &LogRecord, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &record_to(record), out);
 }
 
-/// What is added to the message of a span: attributes after its own, and a status that replaces its own.
+/// Adds attributes after a span's own, and a status that replaces its own.
 #[cfg(feature = "server")]
 pub(crate) fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], status: Option<&Status>) {
     for pair in attributes {
@@ -139,7 +139,7 @@ pub(crate) fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue
     }
 }
 
-/// The fields of a `ResourceSpans` or `ResourceLogs` around its scopes: those before them, and those behind.
+/// The fields of a `ResourceSpans` or `ResourceLogs` before and after its scopes.
 #[cfg(feature = "server")]
 pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
@@ -147,7 +147,7 @@ pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
     [before, schema_url(&resource.schema_url)]
 }
 
-/// The fields of a `ScopeSpans` or `ScopeLogs` around its items: those before them, and those behind.
+/// The fields of a `ScopeSpans` or `ScopeLogs` before and after its items.
 #[cfg(feature = "server")]
 pub(super) fn around_items(scope: &Scope) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
@@ -155,7 +155,7 @@ pub(super) fn around_items(scope: &Scope) -> [Vec<u8>; 2] {
     [before, schema_url(&scope.schema_url)]
 }
 
-/// Adds a field that consists of these. What is the first and the largest is not copied once more.
+/// Appends a field with this content, reserving its size first so that a large one is not copied again as `out` grows.
 #[cfg(feature = "server")]
 pub(super) fn put_around(number: u8, [before, behind]: [Vec<u8>; 2], inside: Vec<u8>, out: &mut Vec<u8>) {
     let length = before.len() + inside.len() + behind.len();

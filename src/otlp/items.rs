@@ -1,4 +1,4 @@
-//! The spans, log records or metrics of a message one by one, with the bytes around each, so that any selection of them is a
+//! Splits a message into spans, log records or metrics, each with the bytes around it, so that any selection of them can be joined into a
 //! message again.
 
 use std::sync::Arc;
@@ -7,42 +7,42 @@ use super::scan;
 use super::wire::{Cursor, Fault, LEN, Payload};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
-/// Field of the items' group in a request and in a resource's group, and of the items in a scope's group.
+/// Field numbers: of a resource's group in the request, a scope's group in that, and an item in that.
 const RESOURCES: u32 = 1;
 const SCOPES: u32 = 2;
 const ITEMS: u32 = 2;
 
-/// A span, a log record or a metric: its bytes, and those of the messages around it.
+/// A span, log record or metric: its bytes and those of the enclosing messages.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// All fields of its resource's group but the scopes.
+    /// All fields of its resource's group except the scopes.
     resource: Arc<[u8]>,
-    /// All fields of its scope's group but the items.
+    /// All fields of its scope's group except the items.
     scope: Arc<[u8]>,
-    /// Its own message.
+    /// The item's own message.
     bytes: Vec<u8>,
 }
 
-/// The content of a span's own message, as far as that is needed to choose.
+/// The parts of a span's message needed for sampling decisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanHead {
-    /// Its trace; `None`: the id is unusable.
+    /// The trace id; `None` if it is unusable.
     pub trace_id: Option<TraceId>,
-    /// Its id; `None`: the id is unusable.
+    /// The span id; `None` if it is unusable.
     pub span_id: Option<SpanId>,
     /// When it began.
     pub start: UnixNanos,
-    /// When it ended; zero: it has not.
+    /// When it ended; zero while it runs.
     pub end: UnixNanos,
-    /// Whether its status is that it failed.
+    /// Whether its status is an error.
     pub failed: bool,
 }
 
-/// The items of an export request, in order. Of metrics, an item has any number of data points.
+/// The items of an export request, in order. A metric is one item, whatever the number of its data points.
 ///
 /// # Errors
 ///
-/// The bytes are no such request; the place is named.
+/// The bytes are not such a request; the fault names the place.
 pub fn items(message: &[u8]) -> Result<Vec<Item>, Fault> {
     let mut out = Vec::new();
     let mut request = Cursor::new(message);
@@ -72,7 +72,7 @@ pub fn items(message: &[u8]) -> Result<Vec<Item>, Fault> {
     Ok(out)
 }
 
-/// How many items a request has, as far as it can be read.
+/// The number of items in a request; 0 if it is broken.
 #[must_use]
 pub fn count(message: &[u8]) -> u64 {
     let mut count = 0;
@@ -82,7 +82,7 @@ pub fn count(message: &[u8]) -> u64 {
     }
 }
 
-/// The fields of a message but those with this number, as they are.
+/// All fields of a message except those with this number, unchanged.
 fn without(mut cursor: Cursor<'_>, number: u32) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
     while let Some(field) = cursor.next()? {
@@ -93,10 +93,10 @@ fn without(mut cursor: Cursor<'_>, number: u32) -> Result<Vec<u8>, Fault> {
     Ok(out)
 }
 
-/// An export request with these items. Neighbours that came in one group stay in one group.
+/// Builds an export request with these items. Neighbours from one group stay in one group.
 #[must_use]
 pub fn join<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<u8> {
-    /// Something and what is around it.
+    /// A value and the bytes around it.
     type Around<'a, T> = (&'a Arc<[u8]>, T);
     let mut resources: Vec<Around<'_, Vec<Around<'_, Vec<u8>>>>> = Vec::new();
     for item in items {
@@ -135,20 +135,20 @@ fn put(out: &mut Vec<u8>, number: u32, pieces: &[&[u8]]) {
 }
 
 impl Item {
-    /// Bytes that it takes in a separate message.
+    /// The item's length in bytes as a message of its own.
     #[must_use]
     pub fn length(&self) -> usize {
         // Three tags and lengths.
         self.bytes.len() + self.resource.len() + self.scope.len() + 18
     }
 
-    /// `service.name` of its resource.
+    /// The `service.name` of its resource.
     #[must_use]
     pub fn service(&self) -> Option<Arc<str>> {
         scan::names_of(&self.resource, &[]).ok()?.service
     }
 
-    /// Its own message, a `Span`, a `LogRecord` or a `Metric`.
+    /// The item's own message, a `Span`, `LogRecord` or `Metric`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -164,7 +164,7 @@ impl Item {
         }
     }
 
-    /// The span that the message names if it is a log record.
+    /// The span named by the message, if it is a log record.
     #[must_use]
     pub fn record_span(&self) -> Option<SpanId> {
         let mut cursor = Cursor::new(&self.bytes);
@@ -176,7 +176,7 @@ impl Item {
         None
     }
 
-    /// The content of the message if it is a span.
+    /// The head of the message, if it is a span.
     #[must_use]
     pub fn span_head(&self) -> SpanHead {
         SpanHead::of(&self.bytes)
@@ -208,11 +208,11 @@ impl SpanHead {
     }
 }
 
-/// The content of the spans of a request, in order.
+/// The heads of the spans of a request, in order.
 ///
 /// # Errors
 ///
-/// The bytes are no such request; the place is named.
+/// The bytes are not such a request; the fault names the place.
 pub fn span_heads(message: &[u8]) -> Result<Vec<SpanHead>, Fault> {
     let mut out = Vec::new();
     each(Cursor::new(message), &[RESOURCES, SCOPES, ITEMS], &mut |span| {
@@ -221,7 +221,7 @@ pub fn span_heads(message: &[u8]) -> Result<Vec<SpanHead>, Fault> {
     Ok(out)
 }
 
-/// Gives the messages at the end of a path of fields.
+/// Visits the messages at the end of a path of field numbers.
 fn each(mut cursor: Cursor<'_>, path: &[u32], found: &mut impl FnMut(&[u8])) -> Result<(), Fault> {
     let Some((number, rest)) = path.split_first() else { return Ok(()) };
     while let Some(field) = cursor.next()? {

@@ -1,37 +1,37 @@
-//! OTLP/JSON to OTLP protobuf, item by item: of a message no more is decoded at once than one span or log record.
+//! Converts OTLP/JSON to OTLP protobuf item by item: only one span or log record is decoded at a time.
 
 use super::encode::{around_items, around_scopes, put_around, put_record, put_span};
 use crate::span::json::{Items, JsonError, MessageOf, OfResource, mend};
 use crate::span::{IdFault, ItemPath, LogRecord, Refused, RefusedReason, Signal, Span};
 
-/// How many refused items are listed; the rest is counted.
-const LISTED: usize = 100;
+/// Maximum number of refused items listed; others are only counted.
+const MAX_LISTED: usize = 100;
 
-/// A message that was JSON.
+/// A message converted from JSON.
 #[derive(Debug, Default)]
 pub(crate) struct Transcoded {
-    /// The same, as protobuf, without what was refused.
+    /// The protobuf message, without refused items.
     pub protobuf: Vec<u8>,
-    /// How many spans or log records it has, or data points.
+    /// The number of spans, log records or data points.
     pub items: usize,
     /// The first refused items.
     pub refused: Vec<Refused>,
-    /// How many were refused in all.
+    /// The number of refused items.
     pub refused_count: usize,
-    /// Whether all of them were refused because their ids are base64.
+    /// Whether every item was refused because its ids are base64.
     pub refused_as_base64: bool,
-    /// How often the replacement character replaced something that could not be read as text.
+    /// How many pieces of invalid text became the replacement character.
     pub replaced: usize,
 }
 
-/// The items of a scope, as fields of it.
+/// The items of a scope, encoded as its fields.
 #[derive(Debug, Default)]
 struct Encoded {
     fields: Vec<u8>,
     items: usize,
     refused: Vec<(usize, RefusedReason)>,
     refused_count: usize,
-    /// Refused for another reason than base64.
+    /// Whether any item was refused for a reason other than base64.
     otherwise: bool,
 }
 
@@ -39,7 +39,7 @@ impl Encoded {
     fn refuse(&mut self, reason: RefusedReason) {
         self.otherwise |= reason.fault() != Some(IdFault::Base64);
         self.refused_count += 1;
-        if self.refused.len() < LISTED {
+        if self.refused.len() < MAX_LISTED {
             self.refused.push((self.items, reason));
         }
     }
@@ -63,17 +63,17 @@ impl Items for Encoded {
     }
 }
 
-/// Reads a message of this signal. Of metrics, the data points are counted.
+/// Reads a message of this signal. For metrics, only the data points are counted.
 ///
 /// # Errors
 ///
-/// It is not JSON, or carries another signal.
+/// The text is not JSON, or carries another signal.
 pub(crate) fn transcode(text: &[u8], signal: Signal) -> Result<Transcoded, JsonError> {
     let fault = match MessageOf::<Encoded>::parse(text) {
         Ok(message) => return transcoded(message, signal),
         Err(fault) => fault,
     };
-    // The fault may be that of single items.
+    // Single items may be at fault.
     let Some(mended) = mend(text) else { return Err(fault) };
     let message = MessageOf::<Encoded>::parse(&mended.text).map_err(|_| fault)?;
     Ok(Transcoded {
@@ -105,7 +105,7 @@ fn put_together(resources: impl Iterator<Item = OfResource<Encoded>>, signal: Si
             whole.items += encoded.items;
             whole.refused_count += encoded.refused_count;
             whole.refused_as_base64 &= !encoded.otherwise;
-            let left = LISTED.saturating_sub(whole.refused.len());
+            let left = MAX_LISTED.saturating_sub(whole.refused.len());
             whole
                 .refused
                 .extend(encoded.refused.into_iter().take(left).map(|(item, reason)| Refused {

@@ -1,31 +1,31 @@
-//! Where the items of a request are, and what is around them, in as few bytes as their order allows.
+//! Stores where the items of a request and their envelopes are, as compactly as their order allows.
 //!
-//! Items of one part that follow one another are one entry. A scope, or a resource, all of whose items are of one part is
-//! one entry too, with all that is in it: only what several parts share is listed separately.
+//! Consecutive items of one part form one entry. A scope or resource whose items all belong to one part is also one entry, with everything
+//! inside it; only what several parts share is listed separately.
 
 use std::ops::Range;
 
 use super::wire::{Fault, FaultKind, fault};
 
-/// No resource or scope around it.
+/// Marks an entry without an enclosing resource or scope.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An envelope in more pieces than these is copied into one: SDKs write one or two.
-const PIECES: u32 = 8;
+/// Maximum number of pieces of an envelope; SDKs write one or two. An envelope with more is copied into one.
+const MAX_PIECES: u32 = 8;
 
-/// Fields of a request that are of one part.
+/// Consecutive fields of a request that belong to one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LayoutEntry {
     pub(super) part: u32,
-    /// The envelope of the resource around them; [`NONE`]: they are whole resources.
+    /// The envelope of the enclosing resource; [`NONE`] if these are whole resources.
     pub(super) resource: u32,
-    /// The envelope of the scope around them; [`NONE`]: they are whole scopes, or resources.
+    /// The envelope of the enclosing scope; [`NONE`] if these are whole scopes or resources.
     pub(super) scope: u32,
     start: u32,
     end: u32,
 }
 
-impl Found {
+impl LayoutEntry {
     pub(super) fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -39,36 +39,36 @@ impl Found {
     }
 }
 
-/// The fields of a resource or of a scope around its items.
+/// The fields of a resource or scope around its items.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Envelope {
     first: u32,
-    /// From here on they come after the first item.
+    /// The first field after an item.
     middle: u32,
     last: u32,
-    /// Bytes of all.
+    /// Total size of the fields in bytes.
     pub(super) size: usize,
 }
 
-/// Fields that follow one another.
+/// Consecutive fields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     start: u32,
     end: u32,
-    /// They are in what was copied together, not in the request.
+    /// Whether they are in [`Layout::copied`] instead of the request.
     copied: bool,
 }
 
 /// The items of a request and their envelopes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<LayoutEntry>,
     pub(super) envelopes: Vec<Envelope>,
     fields: Vec<Fields>,
     copied: Vec<u8>,
 }
 
-/// A resource or a scope that is being read.
+/// A resource or scope that is still being read.
 #[derive(Debug)]
 pub(super) struct Open {
     found: usize,
@@ -76,7 +76,7 @@ pub(super) struct Open {
     refused: usize,
 }
 
-/// Asks for memory before it is taken.
+/// Reserves memory before it is used.
 pub(super) struct Meter<'m> {
     ask: &'m mut dyn FnMut(usize) -> bool,
     asked: usize,
@@ -94,7 +94,7 @@ impl<'m> Meter<'m> {
             self.left = left;
             return Ok(());
         }
-        // A quarter more: few questions, and little that is not used.
+        // Ask for a quarter more: this keeps both the number of questions and the unused memory small.
         let more = (bytes - self.left).max(self.asked / 4).max(512);
         if !(self.ask)(more) {
             return Err(fault(at, FaultKind::Memory));
@@ -109,15 +109,15 @@ impl<'m> Meter<'m> {
     }
 }
 
-/// A list doubles when it grows, so that each entry may take twice its size.
-const FOUND: usize = 2 * size_of::<Found>();
-const ENVELOPE: usize = 2 * size_of::<Envelope>();
-const FIELDS: usize = 2 * size_of::<Fields>();
+/// A growing list doubles, so each entry may take twice its size.
+const ENTRY_MEMORY: usize = 2 * size_of::<LayoutEntry>();
+const ENVELOPE_MEMORY: usize = 2 * size_of::<Envelope>();
+const FIELDS_MEMORY: usize = 2 * size_of::<Fields>();
 
 impl Layout {
-    /// Begins a resource or a scope; its envelope's number.
+    /// Starts a resource or scope; returns the number of its envelope.
     pub(super) fn open(&mut self, refused: usize, at: usize, meter: &mut Meter<'_>) -> Result<(Open, u32), Fault> {
-        meter.take(ENVELOPE, at)?;
+        meter.take(ENVELOPE_MEMORY, at)?;
         let open = Open {
             found: self.found.len(),
             envelope: self.envelopes.len(),
@@ -134,7 +134,7 @@ impl Layout {
         Ok((open, envelope))
     }
 
-    /// Adds a field to the envelope that was begun last; `behind`: an item came before it.
+    /// Adds a field to the latest envelope; `behind` means that an item came before it.
     pub(super) fn field(&mut self, behind: bool, whole: &Range<usize>, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let (start, end) = (number(whole.start), number(whole.end));
         let Some(envelope) = self.envelopes.last_mut() else { return Ok(()) };
@@ -147,7 +147,7 @@ impl Layout {
             }
             _ => {}
         }
-        meter.take(FIELDS, whole.start)?;
+        meter.take(FIELDS_MEMORY, whole.start)?;
         self.fields.push(Fields { start, end, copied: false });
         envelope.last += 1;
         if !behind {
@@ -156,10 +156,10 @@ impl Layout {
         Ok(())
     }
 
-    /// Copies an envelope together that is in many pieces. It must be the one that was begun last.
+    /// Copies the latest envelope into one piece if it has too many.
     pub(super) fn gather(&mut self, request: &[u8], meter: &mut Meter<'_>) -> Result<(), Fault> {
         let Some(envelope) = self.envelopes.last_mut() else { return Ok(()) };
-        if envelope.last - envelope.first <= PIECES {
+        if envelope.last - envelope.first <= MAX_PIECES {
             return Ok(());
         }
         meter.take(2 * envelope.size, 0)?;
@@ -173,13 +173,13 @@ impl Layout {
             end: number(self.copied.len()),
             copied: true,
         });
-        meter.give_back((envelope.last - envelope.first - 1) as usize * FIELDS);
+        meter.give_back((envelope.last - envelope.first - 1) as usize * FIELDS_MEMORY);
         envelope.last = envelope.first + 1;
         envelope.middle = envelope.last;
         Ok(())
     }
 
-    /// Adds an item, or more of the part that was added last.
+    /// Adds an item, or extends the last entry if it belongs to the same part.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -195,8 +195,8 @@ impl Layout {
             last.end = end;
             return Ok(());
         }
-        meter.take(FOUND, whole.start)?;
-        self.found.push(Found {
+        meter.take(ENTRY_MEMORY, whole.start)?;
+        self.found.push(LayoutEntry {
             part,
             resource,
             scope,
@@ -206,8 +206,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Ends a resource or a scope. If it has no items it is forgotten; if all of them are of one part, and none was
-    /// refused, it becomes one entry, within `around`.
+    /// Ends a resource or scope. Without items it is dropped; if all items belong to one part and none was refused, it becomes one entry
+    /// within `around`.
     pub(super) fn close(
         &mut self,
         open: &Open,
@@ -229,7 +229,7 @@ impl Layout {
         self.add(part, (around, NONE), whole, meter)
     }
 
-    /// Forgets what was found since, and the envelopes.
+    /// Drops everything found since `open`, with its envelopes.
     fn forget(&mut self, open: &Open, meter: &mut Meter<'_>) {
         let before = (self.found.len(), self.envelopes.len(), self.fields.len());
         if let Some(envelope) = self.envelopes.get(open.envelope) {
@@ -242,10 +242,10 @@ impl Layout {
             before.1 - self.envelopes.len(),
             before.2 - self.fields.len(),
         );
-        meter.give_back(found * FOUND + envelopes * ENVELOPE + fields * FIELDS);
+        meter.give_back(found * ENTRY_MEMORY + envelopes * ENVELOPE_MEMORY + fields * FIELDS_MEMORY);
     }
 
-    /// The bytes of an envelope, those before the items and those behind them.
+    /// The bytes of an envelope before the items and after them.
     pub(super) fn envelope<'a>(&'a self, number: u32, request: &'a [u8]) -> [impl Iterator<Item = &'a [u8]> + Clone; 2] {
         let envelope = self.envelopes.get(number as usize).copied().unwrap_or_default();
         [envelope.first..envelope.middle, envelope.middle..envelope.last].map(|fields| {
@@ -262,7 +262,7 @@ impl Layout {
     }
 }
 
-/// Places and counts in a message of less than 4 GiB.
+/// A position or count in a message of less than 4 GiB.
 fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }

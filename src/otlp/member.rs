@@ -1,12 +1,12 @@
-//! One text inside a JSON text, without the rest.
+//! Extracts one text from JSON without parsing the rest into memory.
 
 use std::fmt;
 
 use memchr::memmem;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The text or number at a JSON pointer (RFC 6901), as text; the empty pointer is the value itself. `None`: there is none,
-/// or this is no JSON.
+/// The text or number at a JSON pointer (RFC 6901), as text; the empty pointer is the value itself. `None` if it does not exist or the text
+/// is not JSON.
 pub(super) fn text_at(json: &[u8], pointer: &str) -> Option<String> {
     let path: Vec<&str> = pointer.split('/').skip(1).collect();
     if path.iter().any(|name| cannot_have(json, name)) {
@@ -18,8 +18,8 @@ pub(super) fn text_at(json: &[u8], pointer: &str) -> Option<String> {
     found.filter(|text| !text.is_empty())
 }
 
-/// Whether it is certain, without parsing, that a JSON text has no member of this name. It is not where the text has letters as
-/// `\u0061`, or where the name may be an item's number.
+/// Whether JSON certainly lacks a member of this name, without parsing. It is not certain if the JSON has escapes such as `\u0061`, or if
+/// the name could be an array index.
 fn cannot_have(json: &[u8], name: &str) -> bool {
     let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic()) && !name.contains(['\\', '"', '/']);
     is_word && memmem::find(json, name.as_bytes()).is_none() && memmem::find(json, b"\\u").is_none()

@@ -1,4 +1,4 @@
-//! Metrics between OTLP/JSON and protobuf. They are forwarded as they came and never interpreted, so the protocol's own types
+//! Converts metrics between OTLP/JSON and protobuf. They are forwarded unchanged and never interpreted, so the protocol's own types
 //! suffice.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -14,11 +14,11 @@ use crate::span::Signal;
 /// `DataPointFlags`: the point has no value.
 const NO_RECORDED_VALUE: u32 = 1;
 
-/// The request in protobuf. `points`: how many data points the text has.
+/// Converts a request to protobuf. `points` is the number of data points in the text.
 ///
 /// # Errors
 ///
-/// The text is no request of metrics, or a data point cannot be read.
+/// The text is not a metrics request, or a data point cannot be read.
 pub(crate) fn from_json(text: &[u8], points: usize) -> Result<Vec<u8>, serde_json::Error> {
     let request: ExportMetricsServiceRequest = serde_json::from_slice(text)?;
     let lacks_value = |point: &NumberDataPoint| point.value.is_none() && point.flags & NO_RECORDED_VALUE == 0;
@@ -33,18 +33,18 @@ pub(crate) fn from_json(text: &[u8], points: usize) -> Result<Vec<u8>, serde_jso
         _ => false,
     });
     let message = request.encode_to_vec();
-    // The types take a metric whose data cannot be read for one without data.
+    // The types treat a metric with unreadable data as one without data.
     if lacking || count_points(&message).ok() != Some(points) {
         return Err(serde_json::Error::custom("a data point of a metric has no value that can be read"));
     }
     Ok(message)
 }
 
-/// The request in JSON.
+/// Converts a request to JSON.
 ///
 /// # Errors
 ///
-/// The bytes are no request of metrics.
+/// The bytes are not a metrics request.
 pub fn to_json(message: &[u8]) -> Result<Vec<u8>, DecodeError> {
     let request = ExportMetricsServiceRequest::decode(message).map_err(|source| DecodeError::Protobuf {
         signal: Signal::Metrics,

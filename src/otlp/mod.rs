@@ -1,7 +1,7 @@
-//! OTLP protobuf bytes to spans and back. Pure: bytes in, values out.
+//! Converts OTLP protobuf bytes to spans and back. Pure: bytes in, values out.
 //!
-//! [`decode`] and [`encode`] go through the prost types of `opentelemetry-proto`. What SDK encoders write comes back
-//! byte for byte when the message has each resource once; unknown fields do not (keep the bytes where that matters).
+//! [`decode`] and [`encode`] use the prost types of `opentelemetry-proto`. Messages from SDK encoders round-trip byte for byte if each
+//! resource occurs once. Unknown fields are lost; keep the bytes where they matter.
 
 #[cfg(feature = "server")]
 pub(crate) mod answers;

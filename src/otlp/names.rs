@@ -1,4 +1,4 @@
-//! The names of an item or its resource by which a store finds it.
+//! The names of an item or its resource that a store indexes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use super::schema::Type;
 use super::wire::{Cursor, Fault, Field};
 use crate::withheld::is_withheld;
 
-/// What a resource has for all its items.
+/// Names that a resource gives all its items.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     pub(super) service: Option<Arc<str>>,
     pub(super) session: Option<Arc<str>>,
 }
 
-/// The names of one item, or of one resource: texts of the message.
+/// The names of one item or resource, borrowed from the message.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ItemNames<'a> {
     service: Option<&'a [u8]>,
-    /// The rank of the key, and the session's name.
+    /// The rank of the key and the session's name.
     session: Option<(usize, Cow<'a, str>)>,
 }
 
 impl<'a> ItemNames<'a> {
-    /// Checks an attribute, and notes the session or the service that it names.
+    /// Validates an attribute and records the session or service it names.
     #[inline]
     pub(super) fn attribute(&mut self, keys: &SessionKeys<'_>, around: &Cursor<'a>, field: &Field, of: Type) -> Result<(), Fault> {
         let (key, text) = match around.plain_attribute(field) {
@@ -60,7 +60,7 @@ impl<'a> ItemNames<'a> {
     }
 }
 
-/// The key of an attribute that was checked and, if its value is text, that text.
+/// The key of a validated attribute and its value, if that is text.
 fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Option<&'a [u8]>), Fault> {
     let mut pair = around.enter(field)?;
     let mut key: &[u8] = &[];
@@ -83,26 +83,26 @@ fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Opt
     Ok((key, text))
 }
 
-/// The attribute keys that name a session. `key#/a/b`: it is at this JSON pointer in the key's JSON text.
+/// The attribute keys that name a session. `key#/a/b` refers to a JSON pointer into the key's JSON text.
 pub(super) struct SessionKeys<'a> {
-    /// The shortest first, and those of one length best first: every attribute that arrives is looked for.
+    /// Sorted by length, then best first, because every incoming attribute is looked up.
     keys: Vec<SessionKey<'a>>,
-    /// How many keys are shorter than each length.
+    /// For each length, how many keys are shorter.
     shorter: [usize; LENGTHS + 1],
 }
 
 struct SessionKey<'a> {
-    /// Its place among all keys, the best first.
+    /// Its position among all keys, best first.
     rank: usize,
     key: &'a [u8],
     pointer: Option<&'a str>,
 }
 
-/// Longer keys are looked for together with those of the last length.
+/// Number of distinct lengths; longer keys share the last one.
 const LENGTHS: usize = 64;
 
 impl<'a> SessionKeys<'a> {
-    /// These keys, best first.
+    /// Takes the keys, best first.
     pub(super) fn new(keys: &[&'a str]) -> Self {
         let ranked = keys.iter().enumerate().map(|(rank, text)| {
             let (key, pointer) = text.split_once('#').map_or((*text, None), |(key, pointer)| (key, Some(pointer)));
@@ -129,7 +129,7 @@ impl<'a> SessionKeys<'a> {
         }
     }
 
-    /// The session that a text under this key names, with the key's rank.
+    /// The session named by a text under this key, with the key's rank.
     fn session<'t>(&self, key: &[u8], text: &'t [u8]) -> Option<(usize, Cow<'t, str>)> {
         let matching = self.of_length(key).iter().filter(|have| have.key == key);
         let mut named = matching.filter_map(|have| match have.pointer {
@@ -140,7 +140,7 @@ impl<'a> SessionKeys<'a> {
     }
 }
 
-/// Whether a text is a client's word for a name that it does not know.
+/// Whether a text is a client's placeholder for an unknown name.
 fn is_no_name(text: &str) -> bool {
     let words = ["unknown", "none", "null", "undefined", "n/a"];
     let text = text.trim();

@@ -1,42 +1,42 @@
-//! The items of one trace in a request, as a list of traces shows them.
+//! Summary of one trace's items in a request, for lists of traces.
 
 use std::sync::Arc;
 
 use crate::span::TraceId;
 
-/// What belongs together in the store.
+/// Identifies items that are stored together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Spans or log records of this trace.
     Trace(TraceId),
-    /// Log records without a trace, of this session; empty if they name none.
+    /// Log records of this session that have no trace; the name is empty if they have no session either.
     Session(Arc<str>),
 }
 
-/// The items of one trace, as a list of traces shows them.
+/// Summary of the items of one trace.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What they belong to.
+    /// The trace or session they belong to.
     pub key: Key,
-    /// How many there are.
+    /// The number of items.
     pub items: usize,
-    /// How many of the spans failed.
+    /// The number of failed spans.
     pub errors: usize,
-    /// Earliest start; 0 if none has one.
+    /// Earliest start; 0 if unknown.
     pub start: u64,
-    /// Latest end; 0 if none has one.
+    /// Latest end; 0 if unknown.
     pub end: u64,
-    /// Name and start of the first span without a parent.
+    /// Start and name of the first span without a parent.
     pub root: Option<(u64, String)>,
-    /// Whether such a span has ended.
+    /// Whether a span without a parent has ended.
     pub root_ended: bool,
     /// `service.name` of the first resource that has one.
     pub service: Option<Arc<str>>,
-    /// The session that the first span without a parent names, else the one that the earliest item names.
+    /// The session named by the first span without a parent, or else by the earliest item.
     pub session: Option<Arc<str>>,
-    /// Whether it is a span without a parent that names it.
+    /// Whether a span without a parent named it.
     pub session_of_root: bool,
-    /// When the item began that names it, by itself or through its resource; 0 if unknown.
+    /// Start of the item that named it, itself or through its resource; 0 if unknown.
     pub(super) session_start: u64,
 }
 
@@ -57,7 +57,7 @@ impl Part {
         }
     }
 
-    /// Items of no trace and no session that are kept together.
+    /// Items without a trace or session, kept together.
     #[must_use]
     pub fn apart(items: usize) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Part {
         }
     }
 
-    /// Takes the times of one item; 0 is not said.
+    /// Takes an item's times; 0 means unknown.
     pub(super) fn times(&mut self, start: u64, end: u64) {
         if start != 0 && (self.start == 0 || start < self.start) {
             self.start = start;

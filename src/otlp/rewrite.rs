@@ -1,4 +1,4 @@
-//! Changes attributes and texts of an export request in its bytes. What is not changed keeps its bytes, unknown fields too.
+//! Changes attributes and texts of an export request in place in its bytes. Everything else keeps its bytes, even unknown fields.
 
 use std::ops::Range;
 
@@ -8,15 +8,15 @@ use super::schema::{Kind, Type};
 use super::wire::{self, Cursor, Fault, Field, LEN};
 use crate::span::Signal;
 
-/// What an attribute or a text belongs to. Redaction rules name these in lower case, as their `scope`.
+/// The owner of an attribute or text. Redaction rules use these names in lower case as their `scope`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Owner {
     /// A span: its attributes, name, trace state and status message.
     Span,
-    /// Who produced the items.
+    /// The entity that produced the items.
     Resource,
-    /// Which instrumentation produced them: its attributes, name and version.
+    /// The instrumentation that created them: its attributes, name and version.
     Scope,
     /// An event of a span: its attributes and name.
     Event,
@@ -30,32 +30,32 @@ pub enum Owner {
     Metric,
 }
 
-/// What becomes of an attribute, or of an entry of a map in one.
+/// What to do with an attribute or with an entry of a map inside one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// Its value is looked into.
+    /// Keep it and visit the texts of its value.
     Keep,
-    /// It goes.
+    /// Remove it.
     Remove,
-    /// This text takes the place of its value.
+    /// Replace its value with this text.
     Replace(String),
 }
 
-/// Decides what is changed.
+/// Decides what to change.
 pub trait Edit {
-    /// An attribute, or an entry of a map in one. The keys lead to it, its own is the last. The value is its text, or the
-    /// bytes of its `AnyValue` if it is none.
+    /// Visits an attribute or an entry of a map inside one. `keys` is the path to it, its own key last. `value` is its text, or the bytes
+    /// of its `AnyValue` if it is not text.
     fn entry(&mut self, owner: Owner, keys: &[&str], value: &[u8]) -> Entry;
 
-    /// A text somewhere below these keys; without keys one of the owner's own fields. `None`: it stays.
+    /// Visits a text below these keys, or one of the owner's own fields if there are none. `None` keeps the text.
     fn text(&mut self, owner: Owner, keys: &[&str], text: &str) -> Option<String>;
 }
 
-/// The request after all changes; `None` if nothing changed.
+/// Applies the changes to a request; `None` if nothing changed.
 ///
 /// # Errors
 ///
-/// The bytes are not a request of this signal; the place is named.
+/// The bytes are not a request of this signal; the fault names the place.
 pub fn rewrite(bytes: &[u8], signal: Signal, edit: &mut dyn Edit) -> Result<Option<Vec<u8>>, Fault> {
     let request = match signal {
         Signal::Traces => Type::TracesRequest,
@@ -72,7 +72,7 @@ struct Rewriter<'a, 'e> {
     keys: Vec<&'a str>,
 }
 
-/// A message that is copied but for some of its fields.
+/// A message being copied with some of its fields changed.
 struct Patch<'a> {
     cursor: Cursor<'a>,
     copied: usize,
@@ -108,7 +108,7 @@ impl<'a> Patch<'a> {
     }
 }
 
-/// A length-delimited field.
+/// Appends a length-delimited field.
 fn put(out: &mut Vec<u8>, number: u32, value: &[u8]) {
     prost::encoding::encode_varint(u64::from(number << 3 | u32::from(LEN)), out);
     prost::encoding::encode_varint(value.len() as u64, out);
@@ -145,7 +145,7 @@ impl<'a> Rewriter<'a, '_> {
         Ok(patch.finish())
     }
 
-    /// Bytes that are text are looked into as text; of others, each part that is.
+    /// Visits the valid UTF-8 parts of bytes as texts.
     fn bytes(&mut self, owner: Owner, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         let mut changed = false;
@@ -183,7 +183,7 @@ impl<'a> Rewriter<'a, '_> {
         Ok(())
     }
 
-    /// The values of a pair; its key stays.
+    /// Visits the values of a pair and keeps its key.
     fn values(&mut self, mut cursor: Cursor<'a>, range: Range<usize>, owner: Owner) -> Result<Option<Vec<u8>>, Fault> {
         let mut patch = Patch::new(&cursor, range);
         while let Some(field) = cursor.next()? {
@@ -197,12 +197,12 @@ impl<'a> Rewriter<'a, '_> {
     }
 }
 
-/// Whether bytes have the length of an id, or are none. What has another length may be any text.
+/// Whether bytes are empty or as long as an id. Any other length may be text.
 fn is_id(bytes: &[u8]) -> bool {
     matches!(bytes.len(), 0 | 8 | 16)
 }
 
-/// Fields of an envelope (schema URLs) have no owner.
+/// The owner of a message's fields. Fields of an envelope (schema URLs) have none.
 fn owner_of(of: Type) -> Option<Owner> {
     match of {
         Type::Span | Type::Status => Some(Owner::Span),
@@ -216,7 +216,7 @@ fn owner_of(of: Type) -> Option<Owner> {
     }
 }
 
-/// The last key and the last value, as a decoder takes them; a text value without its envelope.
+/// The last key and the last value, as a decoder would read them; a text value comes without its envelope.
 fn key_and_value<'a>(mut cursor: Cursor<'a>) -> Result<(&'a str, &'a [u8]), Fault> {
     let (mut key, mut value) = ("", &[][..]);
     while let Some(field) = cursor.next()? {
@@ -237,7 +237,7 @@ fn key_and_value<'a>(mut cursor: Cursor<'a>) -> Result<(&'a str, &'a [u8]), Faul
     Ok((key, value))
 }
 
-/// A `KeyValue` with a text.
+/// Encodes a `KeyValue` with a text value.
 fn pair(key: &str, text: &str) -> Vec<u8> {
     let (mut value, mut pair) = (Vec::new(), Vec::new());
     put(&mut value, 1, text.as_bytes());

@@ -1,11 +1,10 @@
-//! The content of an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
+//! Summarizes an export request without decoding it: its traces, spans and times, and what a list of traces shows.
 //!
-//! The scan refuses what prost refuses, and messages of 4 GiB and more: what it lets through can always be
-//! decoded later. Where other items can be read, those that cannot are refused alone, and are in no part. Its work is linear in
-//! the bytes, whatever is in them.
+//! The scan refuses what prost refuses, and messages of 4 GiB or more, so whatever it accepts can be decoded later. If only some items are
+//! unreadable, those are refused and belong to no part. It runs in time linear in the number of bytes, whatever they contain.
 //!
-//! It is written by hand because prost decodes all of a message into memory, and a request is stored as it came: only its ids, times
-//! and names are needed.
+//! Hand-written because prost would decode the whole message into memory. Requests are stored unchanged, and only their ids, times and
+//! names are needed.
 
 mod scanner;
 
@@ -18,21 +17,20 @@ use crate::span::Signal;
 pub use scanner::Scan;
 use scanner::Scanner;
 
-/// Scans a request. `session_keys` are the attribute keys that name a session, best first.
+/// Scans a request. `session_keys` are the attribute keys that may name a session, best first.
 ///
 /// # Errors
 ///
-/// The bytes are not a request of this signal; the place is named. Metrics are never scanned: they have no parts.
+/// The bytes are not a request of this signal; the fault names the place. Metrics are never scanned: they have no parts.
 pub fn scan(bytes: &[u8], signal: Signal, session_keys: &[&str]) -> Result<Scan, Fault> {
     scan_within(bytes, signal, session_keys, &mut |_| true)
 }
 
-/// Scans a request, and asks before memory is taken whether it may be, by so many bytes. A part of a request may take many
-/// times what it has in the message.
+/// Like [`scan`], but calls `may` with a number of bytes before using that much memory. A part may need many times its size in the message.
 ///
 /// # Errors
 ///
-/// As [`scan`]; and [`FaultKind::Memory`] when the answer was no.
+/// Those of [`scan`], and [`FaultKind::Memory`] if `may` refused.
 pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mut dyn FnMut(usize) -> bool) -> Result<Scan, Fault> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(fault(u32::MAX as usize, FaultKind::Length));
@@ -40,18 +38,17 @@ pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mu
     let mut scanner = Scanner::new(signal, session_keys, may);
     scanner.request(bytes, &Names::default())?;
     match scanner.broken {
-        // Not one item can be read: it is something else.
+        // Not one item is readable, so this is not such a request.
         Some(fault) if scanner.whole == 0 => Err(fault),
         _ => Ok(scanner.scan),
     }
 }
 
-/// The content of a part whose message is in pieces: whole resources, each with the names that it has from what is not in
-/// its bytes. `None`: there is no item.
+/// Summarizes a part whose message is in pieces: whole resources, each with the names from outside its bytes. `None` if it has no items.
 ///
 /// # Errors
 ///
-/// As [`scan`].
+/// As for [`scan`].
 #[cfg(feature = "server")]
 pub(crate) fn part_of<'a>(
     pieces: impl Iterator<Item = (&'a [u8], &'a Names)>,
@@ -69,11 +66,11 @@ pub(crate) fn part_of<'a>(
     Ok(scanner.scan.parts.into_iter().next())
 }
 
-/// The content of a resource's fields around its items.
+/// The names in a resource's fields around its items.
 ///
 /// # Errors
 ///
-/// They are not those of a resource.
+/// They are not a resource's fields.
 pub(crate) fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, Fault> {
     let keys = SessionKeys::new(session_keys);
     let mut said = ItemNames::default();
@@ -87,11 +84,11 @@ pub(crate) fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, 
     Ok(said.names())
 }
 
-/// The byte at which a message breaks, and how.
+/// Finds the byte at which a message breaks, and how.
 ///
 /// # Errors
 ///
-/// That place.
+/// That fault.
 pub fn check(bytes: &[u8], signal: Signal) -> Result<(), Fault> {
     match signal {
         Signal::Traces => super::wire::check(bytes, Type::TracesRequest),

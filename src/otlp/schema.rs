@@ -1,6 +1,6 @@
-//! The fields of OTLP's messages, as `opentelemetry-proto` declares them.
+//! The fields of OTLP messages, as declared by `opentelemetry-proto`.
 
-/// The protocol's definition of a field.
+/// The type of a field in the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Unknown,
@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Message(Type),
 }
 
-/// The messages of OTLP.
+/// The OTLP messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     TracesRequest,
@@ -50,7 +50,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    /// The table of fields, as `opentelemetry-proto` declares them.
+    /// The field's type, as declared by `opentelemetry-proto`.
     #[inline]
     pub(super) fn field(self, number: u32) -> Kind {
         match (self, number) {
@@ -110,7 +110,7 @@ impl Type {
             (Self::Histogram, 1) => Kind::Message(Self::HistogramPoint),
             (Self::ExponentialHistogram, 1) => Kind::Message(Self::ExponentialHistogramPoint),
             (Self::Summary, 1) => Kind::Message(Self::SummaryPoint),
-            // Lists of numbers are packed or not: they have no one wire type.
+            // Lists of numbers may be packed or not, so they have no single wire type.
             (Self::NumberPoint | Self::SummaryPoint, 7) => Kind::Message(Self::KeyValue),
             (Self::HistogramPoint, 9) | (Self::ExponentialHistogramPoint, 1) => Kind::Message(Self::KeyValue),
             (Self::NumberPoint, 2..=4 | 6) | (Self::HistogramPoint | Self::SummaryPoint, 2..=5) => Kind::Fixed64,

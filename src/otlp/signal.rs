@@ -1,13 +1,13 @@
-//! What an OTLP message carries, recognized by its content.
+//! Recognizes the signal of an OTLP message by its content.
 //!
-//! Traces, logs and metrics have the same envelope (field 1: resource, field 2: scope, field 2: item), and a body of one
-//! signal often decodes "successfully" as another with empty ids. The items decide: the wire types of their fields differ.
+//! Traces, logs and metrics share an envelope (field 1: resource, field 2: scope, field 2: item), so a body of one signal often decodes
+//! "successfully" as another with empty ids. The wire types of the items' fields tell them apart.
 
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, Field, I32, I64, LEN, VARINT};
 use crate::span::Signal;
 
-/// What the message carries; `None` if it has no items, or if they fit none of the three signals.
+/// The signal of a message; `None` if it has no items or fits none of the three signals.
 #[must_use]
 pub fn guess(bytes: &[u8]) -> Option<Signal> {
     let mut votes = [0usize; 3];
@@ -35,11 +35,11 @@ pub fn guess(bytes: &[u8]) -> Option<Signal> {
     }
 }
 
-/// How many data points an `ExportMetricsServiceRequest` contains. What is broken below its metrics contains none.
+/// The number of data points in an `ExportMetricsServiceRequest`. A broken metric counts as empty.
 ///
 /// # Errors
 ///
-/// The envelope breaks; the place is named.
+/// The envelope is broken; the fault names the place.
 pub fn count_points(bytes: &[u8]) -> Result<usize, Fault> {
     let mut points = 0;
     let mut resources = Cursor::new(bytes);
@@ -63,7 +63,7 @@ pub fn count_points(bytes: &[u8]) -> Result<usize, Fault> {
     Ok(points)
 }
 
-/// Each kind of metric has its points in field 1.
+/// Every kind of metric has its points in field 1.
 fn points_of(metric: Cursor<'_>) -> usize {
     [5, 7, 9, 10, 11]
         .into_iter()
@@ -122,7 +122,7 @@ fn wire_of_metric(number: u32) -> Option<u8> {
     matches!(number, 1..=3 | 5 | 7 | 9..=12).then_some(LEN)
 }
 
-/// The length-delimited fields with this number, until the end or the first broken one.
+/// The length-delimited fields with this number, up to the end or the first broken field.
 fn messages<'a>(cursor: Cursor<'a>, number: u32) -> impl Iterator<Item = Cursor<'a>> {
     fields(cursor).filter_map(move |(cursor, field)| (field.number == number && field.wire == LEN).then(|| cursor.enter(&field).ok())?)
 }

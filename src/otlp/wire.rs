@@ -1,17 +1,17 @@
-//! The protobuf wire format of OTLP, checked without decoding, with prost's verdicts.
+//! Checks the protobuf wire format of OTLP without decoding, with the same verdicts as prost.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::schema::{Kind, Type};
 
-/// How deep messages may nest, the limit of prost's decoder.
+/// Maximum nesting of messages, as in prost's decoder.
 pub(super) const DEPTH_LIMIT: usize = 100;
 
-/// Where and how bytes break the wire format or a field's type.
+/// Where and how bytes violate the wire format or a field's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Byte at which it shows, from the start of the message.
+    /// Offset of the offending byte in the message.
     pub offset: usize,
     /// What is wrong.
     pub kind: FaultKind,
@@ -25,30 +25,30 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// How bytes break the wire format or a field's type.
+/// How bytes violate the wire format or a field's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A number has more than 64 bits or does not end.
+    /// A number exceeds 64 bits or does not end.
     Varint,
     /// A field number or wire type that does not exist.
     Key,
-    /// A field has another wire type than the protocol gives it.
+    /// A field's wire type differs from the protocol's.
     WireType {
         /// The field's number.
         field: u32,
     },
-    /// The length of a field is more than what is left.
+    /// The length of a field exceeds the remaining bytes.
     Truncated,
     /// Text is not UTF-8.
     Utf8,
-    /// Messages nest too deep.
+    /// Messages nest too deeply.
     Depth,
-    /// A group ends that did not begin.
+    /// A group ends without having begun.
     Group,
     /// The message has 4 GiB or more.
     Length,
-    /// What the message becomes takes more memory than it may.
+    /// Decoding the message would exceed the memory limit.
     Memory,
 }
 
@@ -71,15 +71,15 @@ impl fmt::Display for FaultKind {
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Payload {
-    /// A number of any wire type but length-delimited.
+    /// A number of any wire type except length-delimited.
     Number(u64),
     /// The bytes of a length-delimited field.
     Bytes,
-    /// A group, which OTLP does not have: unknown, skipped.
+    /// A group; OTLP has none, so it is skipped as unknown.
     Group,
 }
 
-/// One field: its place and its value.
+/// A field: its position and value.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) number: u32,
@@ -98,13 +98,13 @@ const START_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
 pub(super) const I32: u8 = 5;
 
-/// Reads fields one after the other. Offsets are those of the whole message.
+/// Reads fields one by one. Offsets refer to the whole message.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
-    /// How many levels of messages may follow below this one.
+    /// How many further levels of messages may follow.
     depth: usize,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The fields of a message that is a field of this one.
+    /// A cursor over the fields of a nested message.
     pub(super) fn enter(&self, field: &Field) -> Result<Self, Fault> {
         let Some(depth) = self.depth.checked_sub(1) else {
             return Err(fault(field.whole.start, FaultKind::Depth));
@@ -140,15 +140,15 @@ impl<'a> Cursor<'a> {
             .map_err(|error| fault(field.value.start + error.valid_up_to(), FaultKind::Utf8))
     }
 
-    /// The key of an attribute and, if its value is text, that text: attributes as encoders write them, read and checked in
-    /// one pass. `None`: it has another form, right or wrong, that [`Cursor::check`] knows.
+    /// The key of an attribute and its value, if that is text. Reads and checks the form that encoders write in one pass; `None` for any
+    /// other form, valid or not, which [`Cursor::check`] handles.
     pub(super) fn plain_attribute(&self, field: &Field) -> Option<(&'a [u8], Option<&'a [u8]>)> {
-        // The attribute and its value are two levels.
+        // The attribute and its value take two levels.
         if self.depth < 2 || field.wire != LEN {
             return None;
         }
         let bytes = self.bytes(&field.value);
-        // One look at a short attribute instead of one at its key and one at its text.
+        // For a short attribute, one check covers both key and text.
         let whole = bytes.len() < SHORT && is_ascii(bytes);
         let [0x0a, rest @ ..] = bytes else { return None };
         let (key, rest) = delimited(rest)?;
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    /// prost counts every skipped field as one level deeper than its parent.
+    /// Like prost, counts every skipped field as one level deeper than its parent.
     fn skip_group(&mut self, number: u32, depth: usize) -> Result<(), Fault> {
         if depth == 0 {
             return Err(fault(self.at, FaultKind::Depth));
@@ -301,7 +301,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks a field that a message of this type has, with all that it contains.
+    /// Checks a field of a message of this type, with everything inside it.
     #[inline]
     pub(super) fn check(&self, message: Type, field: &Field) -> Result<(), Fault> {
         let wrong = || Err(fault(field.whole.start, FaultKind::WireType { field: field.number }));
@@ -319,7 +319,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks every field from here to the end.
+    /// Checks all remaining fields.
     pub(super) fn check_all(mut self, message: Type) -> Result<(), Fault> {
         while let Some(field) = self.next()? {
             self.check(message, &field)?;
@@ -328,7 +328,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A length of at most three bytes and as many bytes; and what follows them. `None`: there are fewer, or it is longer.
+/// Splits off a length prefix of at most three bytes and its content; `None` if the bytes run out or the length is larger.
 #[inline]
 fn delimited(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match bytes {
@@ -340,7 +340,7 @@ fn delimited(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// Up to here texts are looked at without asking what the processor can do.
+/// Below this length, text is checked without SIMD detection of the processor.
 const SHORT: usize = 128;
 
 #[inline]
@@ -353,7 +353,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
     }
 }
 
-/// As `[u8]::is_ascii`, which is made for long texts: this has no branch for each word.
+/// Like `[u8]::is_ascii`, which is tuned for long texts; this version has no branch per word.
 #[inline]
 fn is_ascii(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks();
@@ -366,7 +366,7 @@ pub(super) fn fault(offset: usize, kind: FaultKind) -> Fault {
     Fault { offset, kind }
 }
 
-/// Checks a whole message, as prost would decode it.
+/// Checks a whole message the way prost would decode it.
 ///
 /// # Errors
 ///

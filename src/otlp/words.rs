@@ -1,23 +1,23 @@
-//! The texts and plain values of a message, read where they are: nothing is decoded.
+//! Visits the texts and scalar values of a message in place, without decoding it.
 
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, Payload};
 use crate::span::Signal;
 
-/// A value that can be written as words.
+/// A value that can be written as text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Word<'a> {
     /// A name, a key or a text.
     Text(&'a str),
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number with a fraction.
+    /// A floating-point number.
     Double(f64),
 }
 
-/// Each text and plain value of a message, up to where it breaks.
+/// Visits each text and scalar value of a message, up to the first broken byte.
 pub(crate) fn each_word<'a>(message: &'a [u8], signal: Signal, take: &mut dyn FnMut(Word<'a>)) {
     let of = match signal {
         Signal::Traces => Type::TracesRequest,

@@ -1,4 +1,4 @@
-//! What coding agents do: edits as differences, commands as in a terminal. Which arguments are which is a table, as tools name them.
+//! The actions of coding agents: edits as differences, commands as in a terminal. A table says which arguments have which role.
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::words::{self, beginning, line};
 
-/// Arguments with the text that an edit replaces, and with what it puts there.
+/// Arguments with the text that an edit replaces, and with its replacement.
 const EDITS: [(&str, &str); 5] = [
     ("old_string", "new_string"),
     ("old_str", "new_str"),
@@ -24,17 +24,17 @@ const PATCHES: [&str; 3] = ["patch", "diff", "input"];
 const PATHS: [&str; 6] = ["file_path", "path", "filePath", "filename", "target_file", "notebook_path"];
 /// Arguments with a command.
 const COMMANDS: [&str; 4] = ["command", "cmd", "shell_command", "CommandLine"];
-/// Programs that run the command behind this flag.
+/// Programs that run the command after this flag.
 const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "/bin/bash"];
 
-/// Bytes of a text that a page has.
-const MOST: usize = 24 << 10;
-/// Lines of which the differences are looked for.
+/// Maximum bytes of a text on a page.
+const MAX_TEXT_BYTES: usize = 24 << 10;
+/// Maximum lines for which differences are computed.
 const LINES: usize = 2_000;
-/// Edits of one call that a page has.
-const MOST_EDITS: usize = 40;
+/// Maximum edits of one call on a page.
+const MAX_EDITS: usize = 40;
 
-/// Arguments of a tool call as what they do; `None`: they are another tool's.
+/// The arguments of a tool call shown as an action; `None`: the tool is not recognised.
 pub(crate) fn act(arguments: &Value) -> Option<Markup> {
     let given = arguments.as_object()?;
     edits(given)
@@ -47,7 +47,7 @@ fn text<'a>(given: &'a Map<String, Value>, names: &[&'static str]) -> Option<(&'
     names.iter().find_map(|name| Some((*name, given.get(*name)?.as_str()?)))
 }
 
-/// The file, and the arguments that are shown in no other way.
+/// The file, and the arguments that are not shown otherwise.
 fn head(given: &Map<String, Value>, shown: &[&str]) -> Markup {
     let path = text(given, &PATHS);
     let others = given.iter().filter(|(name, value)| {
@@ -85,16 +85,16 @@ fn edits(given: &Map<String, Value>) -> Option<Markup> {
     Some(html! {
         div.act {
             (head(given, &shown))
-            @for (old, new) in pairs.iter().take(MOST_EDITS) { pre.edit tabindex="0" { (changed(old, new)) } }
-            @if pairs.len() > MOST_EDITS { p.faint { "And " (words::many(pairs.len() - MOST_EDITS, "more edit")) "." } }
+            @for (old, new) in pairs.iter().take(MAX_EDITS) { pre.edit tabindex="0" { (changed(old, new)) } }
+            @if pairs.len() > MAX_EDITS { p.faint { "And " (words::many(pairs.len() - MAX_EDITS, "more edit")) "." } }
         }
     })
 }
 
-/// The lines of two texts, with those that are removed and added.
+/// The lines of two texts, with removed and added ones marked.
 fn changed(old: &str, new: &str) -> Markup {
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let ops = if old_lines.len() + new_lines.len() > LINES || old.len() + new.len() > MOST {
+    let ops = if old_lines.len() + new_lines.len() > LINES || old.len() + new.len() > MAX_TEXT_BYTES {
         vec![DiffOp::Replace {
             old_index: 0,
             old_len: old_lines.len(),
@@ -106,7 +106,7 @@ fn changed(old: &str, new: &str) -> Markup {
     };
     let lines = |sign: &str, of: &[&str], at: usize, number: usize| {
         let lines = of.iter().skip(at).take(number).map(|line| format!("{sign}{line}\n"));
-        beginning(&lines.collect::<String>(), MOST).0
+        beginning(&lines.collect::<String>(), MAX_TEXT_BYTES).0
     };
     html! {
         @for op in ops {
@@ -123,7 +123,7 @@ fn changed(old: &str, new: &str) -> Markup {
     }
 }
 
-/// A patch as it is, its added and removed lines as such.
+/// A patch as it is, with its added and removed lines marked.
 fn patch(given: &Map<String, Value>) -> Option<Markup> {
     let (name, patch) = text(given, &PATCHES)?;
     let is_patch = ["*** Begin Patch", "--- ", "diff --git"]
@@ -137,7 +137,7 @@ fn patch(given: &Map<String, Value>) -> Option<Markup> {
             .next()
             .filter(|sign| matches!(sign, '+' | '-') && !line.starts_with("+++") && !line.starts_with("---"))
     };
-    let (shown, more) = beginning(patch, MOST);
+    let (shown, more) = beginning(patch, MAX_TEXT_BYTES);
     let lines: Vec<&str> = shown.split_inclusive('\n').collect();
     let runs = lines.chunk_by(|one, other| sign(one) == sign(other)).take(LINES);
     Some(html! {
@@ -152,7 +152,7 @@ fn patch(given: &Map<String, Value>) -> Option<Markup> {
                     }
                 }
             }
-            @if let Some(all) = more { p.faint { "The first " (words::bytes(MOST)) " of " (words::bytes(all)) "." } }
+            @if let Some(all) = more { p.faint { "The first " (words::bytes(MAX_TEXT_BYTES)) " of " (words::bytes(all)) "." } }
         }
     })
 }
@@ -170,20 +170,20 @@ fn command(given: &Map<String, Value>) -> Option<Markup> {
         }
         _ => return None,
     };
-    // An editor has commands that are its verbs, as `create`; what they are about is beside them.
+    // Commands of an editor are verbs such as `create`; the other arguments say what they act on.
     let is_verb = given.contains_key("path") && !command.contains(char::is_whitespace);
     if is_verb {
         return file(given);
     }
     Some(
-        html! { div.act { (head(given, &[name])) pre.term tabindex="0" { span.faint aria-hidden="true" { "$ " } (beginning(&command, MOST).0) } } },
+        html! { div.act { (head(given, &[name])) pre.term tabindex="0" { span.faint aria-hidden="true" { "$ " } (beginning(&command, MAX_TEXT_BYTES).0) } } },
     )
 }
 
-/// A file that is written as a whole.
+/// A file written as a whole.
 fn file(given: &Map<String, Value>) -> Option<Markup> {
     let ((name, whole), _) = text(given, &WHOLE).zip(text(given, &PATHS))?;
-    Some(html! { div.act { (head(given, &[name])) pre.edit tabindex="0" { ins { (beginning(whole, MOST).0) } } } })
+    Some(html! { div.act { (head(given, &[name])) pre.edit tabindex="0" { ins { (beginning(whole, MAX_TEXT_BYTES).0) } } } })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Routes of the API for the pages: a run's skeleton, words for rows, a run or a step as JSON or Markdown.
+//! Routes of the API for the pages: a run's skeleton, previews of rows, a run or step as JSON or Markdown.
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ use crate::view::json::WholeRun;
 use crate::view::request;
 use crate::view::seeking::Sought;
 use crate::web::Route;
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::openapi;
 use crate::web::reply::{Outcome, Problem};
@@ -37,9 +37,9 @@ use crate::web::service::Web;
 use crate::web::single::{self, Wanted};
 use crate::web::url::query_pairs;
 
-/// Rows that are told of at once.
+/// Maximum rows described at once.
 const ROWS: usize = 400;
-/// Rows that a search in a run finds.
+/// Maximum rows found by a search in a run.
 const HITS: usize = 10_000;
 
 /// The routes.
@@ -78,7 +78,7 @@ fn as_markdown(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outco
     text(answer, &markdown::run(loaded.run()?))
 }
 
-/// One file that opens from disk. As an answer it is to be stored, not shown: it may not act for who is logged in here.
+/// A page in a single file that opens from disk. Sent as a download: it must not run with the rights of the logged-in user.
 fn file(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
@@ -117,7 +117,7 @@ fn session_file(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) ->
     Ok(super::file::write_runs("session", session, &runs, answer)?)
 }
 
-/// The runs of a session, with the memory for writing what they say once more.
+/// The runs of a session, with memory reserved for writing their texts once more.
 fn of_session(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Result<Vec<Run>, Problem> {
     let wanted = Wanted::of(web, asked, true)?;
     let runs = single::runs_of_session(web, session, &wanted, answer)?;
@@ -131,7 +131,7 @@ fn text(answer: &mut Answer, text: &str) -> Outcome {
     Ok(answer.write_all(text.as_bytes())?)
 }
 
-/// Revisions have more digits than numbers of scripts: as text. A request that names one gets an answer of that one alone.
+/// Compared as text: revisions have more digits than numbers in scripts. A request that names one is answered only for that one.
 pub(crate) fn check_revision(asked: &Asked, loaded: &Loaded) -> Result<(), Problem> {
     let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "rev");
     match wanted {
@@ -160,10 +160,10 @@ fn runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
 fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     let outline = Outline::of(loaded.run()?);
-    if outline.rows.len() > skeleton::MOST {
+    if outline.rows.len() > skeleton::MAX_ROWS {
         return Err(Problem::refused(crate::web::readers::Refusal::TooLarge {
             bytes: outline.rows.len().saturating_mul(skeleton::ROW),
-            limit: skeleton::MOST.saturating_mul(skeleton::ROW),
+            limit: skeleton::MAX_ROWS.saturating_mul(skeleton::ROW),
         }));
     }
     answer.reserve(outline.rows.len().saturating_mul(3 * skeleton::ROW))?;
@@ -184,7 +184,7 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
     answer.whole(asked, &newer.unwrap_or(made).bytes())
 }
 
-/// Words beside names, for rows that are in sight.
+/// Previews next to names, for the visible rows.
 fn row_words(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     check_revision(asked, &loaded)?;
@@ -212,7 +212,7 @@ fn row_words(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome
     answer.json(&words)
 }
 
-/// The rows whose names or payloads have these words, in any case: those that are found in time.
+/// The rows whose names or payloads contain these words in any case, as far as time allows.
 fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "q");
     let sought = Sought::of(&sought(wanted.map(|(_, value)| value).unwrap_or_default())?);
@@ -223,7 +223,7 @@ fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut hits = Vec::new();
     let mut more = false;
     if let Some(sought) = sought {
-        let goes_on = answer.goes_on(Some(Instant::now() + PATIENCE));
+        let goes_on = answer.goes_on(Some(Instant::now() + SEARCH_TIMEOUT));
         let results = Results::of(run);
         for (number, (_, step)) in outline.steps().enumerate() {
             match has_words(run, step, &results, &sought, &goes_on) {
@@ -240,7 +240,7 @@ fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.json(&json!({ "rows": hits, "more": more }))
 }
 
-/// Whether a step says these words; `None`: that is not known, because the search ended before.
+/// Whether a step contains these words; `None`: unknown, because the search was stopped.
 fn has_words(run: &Run, step: &Step, results: &Results<'_>, words: &Sought, goes_on: &dyn Fn() -> bool) -> Option<bool> {
     let mut found = Some(false);
     let _ = each_text(run, step, results, &mut |_, text| {
@@ -248,7 +248,7 @@ fn has_words(run: &Run, step: &Step, results: &Results<'_>, words: &Sought, goes
         if found == Some(false) && goes_on() {
             return ControlFlow::Continue(());
         }
-        // That it ended is enough, as a find is.
+        // A match and a stopped search both end the loop.
         found = found.filter(|is_found| *is_found);
         ControlFlow::Break(())
     });
@@ -291,7 +291,7 @@ fn one_part(web: &Web, (id, step, part): (&str, &str, &str), asked: &Asked, answ
     }
 }
 
-/// A model call as a request; `None`: the step is another.
+/// A model call as a request; `None`: the step is not a model call.
 fn as_request(of: &Step, asked: &Asked) -> Result<Option<String>, Problem> {
     let api = match parameter(asked, "api") {
         None => request::api_of(&of.operation),

@@ -12,7 +12,7 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
-/// A page: made by a thread of those that read. `T`: what differs in its path.
+/// A page, rendered on a reader thread. `T`: the variable parts of its path.
 pub(crate) fn page<T: DeserializeOwned + Send + 'static>(
     path: &'static str,
     right: Right,
@@ -30,7 +30,7 @@ pub(crate) fn write(asked: &Asked, answer: &mut Answer, page: Markup) -> Outcome
     answer.whole(asked, page.into_string().as_bytes())
 }
 
-/// A parameter of the address.
+/// A parameter of the query.
 pub(crate) fn parameter(asked: &Asked, wanted: &str) -> Option<String> {
     query_pairs(asked.query())
         .into_iter()
@@ -38,7 +38,7 @@ pub(crate) fn parameter(asked: &Asked, wanted: &str) -> Option<String> {
         .map(|(_, value)| value)
 }
 
-/// The same as a number; 0 without it.
+/// The same as a number; 0 if missing.
 pub(crate) fn number(asked: &Asked, name: &str) -> Result<usize, Problem> {
     match parameter(asked, name) {
         None => Ok(0),

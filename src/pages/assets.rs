@@ -1,5 +1,5 @@
-//! Scripts, the style sheet and the icon: part of the program, and named with a hash of their content, so that a browser may
-//! cache them.
+//! Scripts, the style sheet and the icon: compiled into the program, and named with a hash of their content so that browsers
+//! may cache them.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    /// The same compressed by gzip, made once; `None`: it is not one of [`ASSETS`].
+    /// Its content compressed by gzip, computed once; `None`: it is not one of [`ASSETS`].
     pub(crate) fn packed(&self) -> Option<&'static [u8]> {
         static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| ASSETS.iter().map(gzip).collect());
         let place = ASSETS.iter().position(|asset| asset.name == self.name)?;
@@ -25,7 +25,7 @@ impl Asset {
     }
 }
 
-/// Empty if it cannot be compressed.
+/// Empty if compression fails.
 fn gzip(asset: &Asset) -> Vec<u8> {
     use std::io::Write as _;
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -41,7 +41,7 @@ macro_rules! assets {
     };
 }
 
-/// All of them; a test compares the list with the folder.
+/// All assets; a test compares the list with the folder.
 pub(crate) static ASSETS: [Asset; 15] = assets! {
     "control.js": JAVASCRIPT,
     "documents.js": JAVASCRIPT,
@@ -60,7 +60,7 @@ pub(crate) static ASSETS: [Asset; 15] = assets! {
     "ui.css": "text/css; charset=utf-8",
 };
 
-/// The beginning of a hash of all of them. Modules import one another, so it is in the path of each: `/assets/HASH/page.js`.
+/// The beginning of a hash of all assets. Modules import one another, so it is in the path of each: `/assets/HASH/page.js`.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut hash = Sha256::new();
     for asset in &ASSETS {
@@ -76,7 +76,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// Where a file is served.
+/// The path of a file.
 pub(crate) fn path(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }

@@ -1,4 +1,4 @@
-//! Charts over the runs of a list: how many and how many failed, how long, tokens, cost.
+//! Charts of the runs on a page of the list: how many and how many failed, duration, tokens, cost.
 
 use maud::{Markup, html};
 
@@ -7,18 +7,18 @@ use crate::view::text::elapsed;
 use crate::view::totals::Cost;
 use crate::web::listing::Listed;
 
-/// Nanoseconds from start to end, as far as it ended.
+/// Nanoseconds from start to end; `None` if it has not ended.
 pub(crate) fn took(listed: &Listed) -> Option<u64> {
     let ended = listed.end_unix_nano > 0 && listed.summary.status != "running";
     ended.then(|| listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
 }
 
-/// How many columns a chart has.
+/// Columns of a chart.
 const COLUMNS: usize = 48;
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 40.0;
 
-/// The runs that began in one column's time.
+/// The runs that began within a column's time.
 #[derive(Debug, Clone, Default)]
 struct Column {
     runs: u64,
@@ -28,7 +28,7 @@ struct Column {
     times: Vec<u64>,
 }
 
-/// The charts; nothing where there is at most one run.
+/// The charts; empty for fewer than two runs.
 pub(crate) fn view(runs: &[Listed]) -> Markup {
     let starts = || runs.iter().map(|listed| listed.start_unix_nano);
     let (Some(first), Some(last)) = (starts().min(), starts().max()) else {

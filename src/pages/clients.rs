@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-/// Where clients send their spans, for people: `http://127.0.0.1:4318`.
+/// Addresses to which clients send their spans: `http://127.0.0.1:4318`.
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {
     /// OTLP over HTTP.
@@ -41,7 +41,7 @@ const CLIENTS: [(&str, &str); 8] = [
     ("Recorded files", "spanbridge send traces.json --to HTTP"),
 ];
 
-/// A card for each. `http` and `grpc`: where the OTLP ports listen.
+/// A card for each client. `http` and `grpc`: addresses of the OTLP ports.
 pub(crate) fn view(http: &str, grpc: &str) -> Markup {
     html! {
         div.cards {

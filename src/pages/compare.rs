@@ -1,4 +1,4 @@
-//! Comparing: two runs, two sessions and two sets; as pages and as JSON.
+//! Comparing two runs, two sessions or two sets; as pages and as JSON.
 
 use maud::Markup;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single;
 
-/// The texts of both runs, the words in them and what differs take this many times what was stored.
+/// Memory for the texts of both runs, their words and the differences, as a multiple of what is stored.
 const TAKES: usize = 4;
 
 /// The routes of the pages, and those of the API.
@@ -49,7 +49,7 @@ pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
     (pages, api)
 }
 
-/// Two runs, or the list to choose the other one from.
+/// Compares two runs, or shows the list to choose the second from.
 fn of_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     if parameter(asked, "b").is_none() {
         return runs::page(web, asked, answer);
@@ -58,7 +58,7 @@ fn of_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Prob
     Ok(frame::page("Compare", Place::Runs, &[], &differences::runs(&compared)))
 }
 
-/// Two sessions, or the list to choose the other one from.
+/// Compares two sessions, or shows the list to choose the second from.
 fn of_sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let left = needed(asked, "a")?;
     let Some(right) = parameter(asked, "b") else {
@@ -69,12 +69,12 @@ fn of_sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, 
     Ok(frame::page("Compare sessions", Place::Sessions, &[], &body))
 }
 
-/// Two sets as JSON.
+/// A comparison of two sets as JSON.
 #[derive(Debug, Serialize)]
 struct Sets {
     #[serde(flatten)]
     compared: SetComparison,
-    /// Whether a set has more runs than are compared.
+    /// Whether a set has more runs than were compared.
     left_out: bool,
 }
 
@@ -110,7 +110,7 @@ fn two_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Comparison,
     Ok(compared)
 }
 
-/// Two sessions, and whether runs of them are left out.
+/// Compares two sessions; also returns whether runs were left out.
 fn two_sessions(web: &Web, left: &str, right: &str, answer: &mut Answer) -> Result<(SetComparison, bool), Problem> {
     answer.reserve_in_all(lists::MEMORY)?;
     let mut kept = lists::MEMORY;

@@ -1,4 +1,4 @@
-//! The conversation of a run, by agent: each model call with what is new in it.
+//! The conversation of a run by agent: each model call with its new messages.
 
 use std::io;
 use std::ops::Range;
@@ -13,30 +13,30 @@ use crate::operation::{Kind, Message};
 use crate::run::{Run, ScopeId, Step, StepId};
 use crate::view::step::{self, offset};
 use crate::view::text::elapsed;
-use crate::view::turns::{self, History, Told, Turn, Turns};
+use crate::view::turns::{self, History, Turn, TurnMessage, Turns};
 
-/// Elements of one page, about: those of a call with its line in the contents, of a message, and of all.
+/// Approximate elements on a page: of a call with its line in the contents, of a message, and the maximum in total.
 const CALL: usize = 16;
 const MESSAGE: usize = 8;
 const ELEMENTS: usize = 2_200;
-/// New messages of one call that a page shows.
-const MOST: usize = 200;
+/// Maximum new messages of one call on a page.
+const MAX_NEW_MESSAGES: usize = 200;
 
-/// Where a conversation is shown, and with what beside it.
+/// Where and how a conversation is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
-    /// Of a file of several runs, which of them; ids of the page begin with it.
+    /// In a file with several runs, the run; ids on the page begin with it.
     pub(crate) prefix: &'a str,
-    /// Whether a server answers.
+    /// Whether a server is available.
     pub(crate) served: bool,
-    /// Whether the steps are there too.
+    /// Whether the steps are shown, too.
     pub(crate) has_steps: bool,
-    /// Bytes of a message that are shown.
+    /// Maximum bytes shown of a message.
     pub(crate) most: usize,
 }
 
 impl Place<'_> {
-    /// The id of a call's part of the page.
+    /// The element id of a call.
     fn call(self, step: StepId) -> String {
         format!("{}call-{}", self.prefix, step.index())
     }
@@ -56,13 +56,13 @@ const SERVED: Place<'_> = Place {
 /// One agent on a page.
 struct Part<'t> {
     turns: &'t Turns,
-    /// How many calls the agents before it have.
+    /// Number of calls of the agents before it.
     begins: usize,
-    /// The calls that are shown, with their numbers.
+    /// The calls shown, with their numbers.
     shown: Vec<(usize, &'t Turn)>,
 }
 
-/// The agents whose calls have these numbers in all.
+/// The agents with the calls in this range of overall numbers.
 fn parts(all: &[Turns], numbers: Range<usize>) -> Vec<Part<'_>> {
     let mut next = 0;
     let parts = all.iter().map(|turns| {
@@ -75,13 +75,13 @@ fn parts(all: &[Turns], numbers: Range<usize>) -> Vec<Part<'_>> {
     parts.filter(|part| !part.shown.is_empty()).collect()
 }
 
-/// Pages of calls, none of which has more elements than a browser likes: the number of the first call of each, in all.
+/// Divides the calls into pages with a bounded number of elements; returns the overall number of each page's first call.
 fn pages(run: &Run, all: &[Turns]) -> Vec<usize> {
     let (mut pages, mut elements) = (vec![0], 0);
     for (number, turn) in all.iter().flat_map(|turns| &turns.calls).enumerate() {
         let messages = run.steps.get(turn.step).map_or(0, |step| {
             let (input, output) = said(step);
-            turn.told(input).len().min(MOST) + output.len()
+            turn.told(input).len().min(MAX_NEW_MESSAGES) + output.len()
         });
         let more = CALL + MESSAGE * messages;
         if elements > 0 && elements + more > ELEMENTS {
@@ -93,7 +93,7 @@ fn pages(run: &Run, all: &[Turns]) -> Vec<usize> {
     pages
 }
 
-/// The messages of a call: what it was given, and its answers.
+/// The input and output messages of a call.
 fn said(step: &Step) -> (&[Message], &[Message]) {
     let operation = &step.operation;
     (
@@ -102,7 +102,7 @@ fn said(step: &Step) -> (&[Message], &[Message]) {
     )
 }
 
-/// The view. `from`: a call of the page that is shown.
+/// The view. `from`: a call on the page to be shown.
 pub(crate) fn view(run: &Run, from: usize) -> Markup {
     let all = turns::of(run);
     let calls: usize = all.iter().map(|turns| turns.calls.len()).sum();
@@ -110,7 +110,7 @@ pub(crate) fn view(run: &Run, from: usize) -> Markup {
     let page = pages.partition_point(|first| *first <= from).saturating_sub(1);
     let (first, until) = (pages.get(page).copied().unwrap_or(0), pages.get(page + 1).copied().unwrap_or(calls));
     let sections = parts(&all, first..until);
-    // A call of another page is linked to with its page.
+    // A link to a call on another page names that page.
     let address = |part: &Part<'_>, at: usize| {
         let number = part.begins + at;
         let is_here = (first..until).contains(&number);
@@ -143,7 +143,7 @@ pub(crate) fn view(run: &Run, from: usize) -> Markup {
     }
 }
 
-/// Writes it call by call, for a file. `most`: calls that are written; the file says that there are more.
+/// Writes the conversation call by call, for a file. `most`: maximum calls; the file says that there are more.
 pub(crate) fn write(run: &Run, place: Place<'_>, most: usize, put: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     let all = turns::of(run);
     let parts = parts(&all, 0..most);
@@ -190,7 +190,7 @@ fn tools(run: &Run, served: bool) -> Markup {
     }
 }
 
-/// The agents with their calls.
+/// The contents: the agents with their calls.
 fn contents(run: &Run, sections: &[Part<'_>], place: Place<'_>) -> Markup {
     html! {
         nav.toc aria-label="Agents and calls" {
@@ -216,7 +216,7 @@ fn agent(run: &Run, scope: ScopeId) -> String {
     line(of_scope().or(run.agent.name.as_deref()).unwrap_or("not named"), 80)
 }
 
-/// How many scopes are around one; more than three look like three.
+/// Nesting depth of a scope, at most three.
 fn nesting(run: &Run, scope: ScopeId) -> usize {
     let mut depth = 0;
     let mut at = run.scopes.get(scope).and_then(|scope| scope.parent);
@@ -246,10 +246,10 @@ fn scope_head(run: &Run, turns: &Turns) -> Markup {
     }
 }
 
-/// Points of a curve.
+/// Maximum points of a curve.
 const POINTS: usize = 200;
 
-/// The tokens that went into each call, and where the history was cut: the context as it grew.
+/// The input tokens of each call, and where the history was cut: the growth of the context.
 fn curve(run: &Run, turns: &Turns) -> Markup {
     let calls = turns.calls.iter().filter_map(|turn| {
         let tokens = run.steps.get(turn.step)?.operation.usage.input?;
@@ -262,7 +262,7 @@ fn curve(run: &Run, turns: &Turns) -> Markup {
     if calls.len() < 3 {
         return html! {};
     }
-    // Of many calls, a point has the most that one of them was given.
+    // With many calls, a point shows the maximum of several.
     let points: Vec<(u64, bool)> = calls
         .chunks(calls.len().div_ceil(POINTS))
         .map(|chunk| {
@@ -290,13 +290,17 @@ fn curve(run: &Run, turns: &Turns) -> Markup {
     }
 }
 
-/// A call: what is new in it. `address`: where the call of another number is.
+/// A call with its new messages. `address`: returns the link to the call with another number.
 fn call(run: &Run, at: usize, turn: &Turn, step: &Step, place: Place<'_>, address: &dyn Fn(usize) -> Option<String>) -> Markup {
     let operation = &step.operation;
     let (input, output) = said(step);
     let told = turn.told(input);
-    let came = told.iter().filter(|told| matches!(told, Told::New(_))).count();
-    let left_out = if place.served { told.len().saturating_sub(MOST) } else { 0 };
+    let came = told.iter().filter(|told| matches!(told, TurnMessage::New(_))).count();
+    let left_out = if place.served {
+        told.len().saturating_sub(MAX_NEW_MESSAGES)
+    } else {
+        0
+    };
     let links = |calls: &[usize]| {
         html! {
             @for (nth, call) in calls.iter().enumerate() {
@@ -334,8 +338,8 @@ fn call(run: &Run, at: usize, turn: &Turn, step: &Step, place: Place<'_>, addres
             @if left_out > 0 { p.same { (many(left_out, "message")) " before these are left out here: " a href=(step_path(run, step)) { "the step" } " has all." } }
             @for told in told.iter().skip(left_out) {
                 @match told {
-                    Told::New(said) => (message(said, place.most, place.served.then_some(run.trace_id))),
-                    Told::Before(number, calls) => p.same { (many(*number, "message")) " as in " (links(calls)) },
+                    TurnMessage::New(said) => (message(said, place.most, place.served.then_some(run.trace_id))),
+                    TurnMessage::Before(number, calls) => p.same { (many(*number, "message")) " as in " (links(calls)) },
                 }
             }
             @if output.is_empty() { div.msg { div.who {} div.none { "No answer was recorded." } } }

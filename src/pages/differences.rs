@@ -10,11 +10,11 @@ use crate::view::text::{dollars, elapsed};
 use crate::view::totals::Cost;
 use crate::web::url::percent_encoded;
 
-/// Steps on the page; the JSON has all.
+/// Maximum steps on the page; the JSON has all.
 const STEPS: usize = 2_000;
-/// Changes of prompts on the page.
+/// Maximum prompt changes on the page.
 const PROMPTS: usize = 50;
-/// Characters on each side of a difference in a long text.
+/// Characters shown on each side of a difference in a long text.
 const AROUND: usize = 400;
 
 /// Two runs.
@@ -48,8 +48,8 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
             section.card {
                 h2 { "Words" }
                 div.in {
-                    h3 { "Asked" } p.txt { (said(compared.question.as_deref(), left.question.as_deref(), "no question was recorded")) }
-                    h3 { "Answered" } p.txt { (said(compared.answer.as_deref(), left.answer.as_deref(), "no answer was recorded")) }
+                    h3 { "Asked" } p.txt { (value_or_diff(compared.question.as_deref(), left.question.as_deref(), "no question was recorded")) }
+                    h3 { "Answered" } p.txt { (value_or_diff(compared.answer.as_deref(), left.answer.as_deref(), "no answer was recorded")) }
                 }
             }
             (prompts(&compared.prompts, "call"))
@@ -71,7 +71,7 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
     }
 }
 
-/// What model calls were given, each change once. `what`: has it.
+/// Changes in the input of model calls, each once. `what`: who has them.
 pub(super) fn prompts(changes: &[PromptChange], what: &str) -> Markup {
     html! {
         @if !changes.is_empty() {
@@ -95,8 +95,8 @@ fn named(whole: &Whole) -> Markup {
     }
 }
 
-/// The common value, or where it differs.
-fn said(words: Option<&[Piece]>, same: Option<&str>, nothing: &str) -> Markup {
+/// The common value, or the difference.
+fn value_or_diff(words: Option<&[Piece]>, same: Option<&str>, nothing: &str) -> Markup {
     match (words, same) {
         (Some(words), _) => diff(words),
         (None, Some(same)) => html! { (line(same, 600)) },
@@ -104,7 +104,7 @@ fn said(words: Option<&[Piece]>, same: Option<&str>, nothing: &str) -> Markup {
     }
 }
 
-/// The words of two texts: what only one has is struck or underlined.
+/// The differences of two texts: parts that only one has are struck out or underlined.
 pub(crate) fn diff(pieces: &[Piece]) -> Markup {
     let last = pieces.len().saturating_sub(1);
     html! {
@@ -123,7 +123,7 @@ fn whole(text: &str) -> Markup {
     html! { (text) @if let Some(bytes) = bytes { "… (the first 64 KiB of " (super::words::bytes(bytes)) ")" } }
 }
 
-/// The ends of a text that both have, next to what differs.
+/// Common prefix and suffix.
 fn around(text: &str, is_first: bool, is_last: bool) -> Markup {
     let letters = text.chars().count();
     let (front, back) = (if is_first { 0 } else { AROUND }, if is_last { 0 } else { AROUND });
@@ -137,7 +137,7 @@ fn around(text: &str, is_first: bool, is_last: bool) -> Markup {
     html! { (plain(begin)) span.faint { " … " (many(skipped, "character")) " that are the same … " } (plain(end)) }
 }
 
-/// The figures of both, and the second minus the first.
+/// The figures of both, and their difference.
 pub(super) fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<&Whole>)) -> Markup {
     let (one, other) = (left.0, right.0);
     let counts = |of: fn(&Numbers) -> Option<u64>| figure(of(one), of(other), count);
@@ -193,7 +193,7 @@ pub(super) fn figure(left: Option<u64>, right: Option<u64>, write: fn(u64) -> St
     cells(left.map(write), right.map(write), change(left, right, write))
 }
 
-/// How much more the second is.
+/// The difference between the second and the first.
 fn change(left: Option<u64>, right: Option<u64>, write: fn(u64) -> String) -> Option<Markup> {
     let (left, right) = left.zip(right)?;
     let by = right.abs_diff(left);
@@ -204,7 +204,7 @@ fn difference(by: f64, is_none: bool, write: impl Fn(f64) -> String) -> Markup {
     html! { @if is_none { span.faint { "=" } } @else { (if by < 0.0 { "−" } else { "+" }) (write(by)) } }
 }
 
-/// Tokens and time of both, and how much more the second took.
+/// Tokens and time of both, and the differences.
 pub(super) fn numbers(left: Option<&Took>, right: Option<&Took>) -> Markup {
     let three = |of: fn(&Took) -> Option<u64>, write: fn(u64) -> String| {
         let (left, right) = (left.and_then(of), right.and_then(of));
@@ -250,7 +250,7 @@ fn row(compared: &Comparison, pair: &Pair) -> Markup {
     }
 }
 
-/// Whether it takes few lines, and is open at first.
+/// Whether it is short enough to be open at first.
 fn is_short(difference: &Difference) -> bool {
     difference.words.iter().map(|piece| piece.text.len()).sum::<usize>() <= 300
 }

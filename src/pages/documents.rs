@@ -1,4 +1,4 @@
-//! The documents of a run: all formats with what each loses, and a preview of one.
+//! The documents of a run: all formats with their losses, and a preview of one.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -18,43 +18,43 @@ use crate::web::allowance::Allowance;
 use crate::web::reply::Problem;
 use crate::web::single::cost_of_writing;
 
-/// All formats are made beside one another where the bytes of the trace, and the memory for each, are not more than this.
-const BESIDE: usize = 16 << 20;
+/// If neither the trace nor the memory for each format exceeds this, all formats are built concurrently.
+const MAX_CONCURRENT_BYTES: usize = 16 << 20;
 
-/// What a format makes of a run.
+/// A format with the counts for a run.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct FormatCounts {
     format: &'static AnyFormat,
-    /// How many documents there are, and how many losses of all of them; `None`: it was not made.
+    /// Number of documents and of their losses; `None`: they were not built.
     counted: Option<(usize, usize)>,
 }
 
-/// The format that is looked at.
+/// The selected format.
 #[derive(Debug)]
 pub(crate) struct Shown {
     format: &'static AnyFormat,
     documents: usize,
     losses: Vec<Loss>,
-    /// The beginning of the documents' text.
+    /// The beginning of the documents.
     beginning: String,
-    /// How long all of it is.
+    /// Their total length.
     len: usize,
 }
 
-/// The documents of one format.
+/// Builds the documents of one format.
 pub(crate) fn made(run: &Run, format: &'static AnyFormat, options: &Options, allowance: &mut Allowance) -> Result<Shown, Problem> {
     allowance.reserve(cost_of_writing(std::slice::from_ref(run), format))?;
     shown(run, format, options, &allowance.goes_on(None))
 }
 
-/// How much of the run each format has: they are made when the page is there. `bytes`: those of its trace.
-pub(crate) fn counted(run: &Run, bytes: u64, options: &Options, allowance: &mut Allowance) -> Result<Vec<Made>, Problem> {
+/// Counts the documents and losses of each format, once the page is shown. `bytes`: size of the trace.
+pub(crate) fn counted(run: &Run, bytes: u64, options: &Options, allowance: &mut Allowance) -> Result<Vec<FormatCounts>, Problem> {
     let runs = std::slice::from_ref(run);
     let before = allowance.reserved();
     let mut all = Vec::new();
     for other in FORMATS {
         let cost = cost_of_writing(runs, other);
-        let is_cheap = bytes <= BESIDE as u64 && cost <= BESIDE;
+        let is_cheap = bytes <= MAX_CONCURRENT_BYTES as u64 && cost <= MAX_CONCURRENT_BYTES;
         let counted = if is_cheap && allowance.reserve_in_all(before.saturating_add(cost)).is_ok() {
             let made = documents::of_run(run, other, options).documents;
             Some((made.len(), made.iter().map(|document| document.losses.len()).sum()))
@@ -62,7 +62,7 @@ pub(crate) fn counted(run: &Run, bytes: u64, options: &Options, allowance: &mut 
             None
         };
         allowance.check()?;
-        all.push(Made { format: other, counted });
+        all.push(FormatCounts { format: other, counted });
     }
     Ok(all)
 }
@@ -93,7 +93,7 @@ fn why(reason: LossReason) -> (&'static str, &'static str) {
     }
 }
 
-/// The view. Of the formats that are not shown, the counts come later: `documents.js` asks for them.
+/// The view. The counts of other formats are loaded later, by `documents.js`.
 pub(crate) fn view(run: &Run, shown: &Shown) -> Markup {
     let counted = |format: &AnyFormat| (format.id == shown.format.id).then_some((shown.documents, shown.losses.len()));
     html! {
@@ -113,8 +113,8 @@ pub(crate) fn view(run: &Run, shown: &Shown) -> Markup {
     }
 }
 
-/// The counts of all formats as a part, for the page that is open already.
-pub(crate) fn counts(all: &[Made]) -> Markup {
+/// The counts of all formats as a fragment, for a page that is already open.
+pub(crate) fn counts(all: &[FormatCounts]) -> Markup {
     html! {
         @for made in all {
             p data-format=(made.format.id) {
@@ -125,7 +125,7 @@ pub(crate) fn counts(all: &[Made]) -> Markup {
     }
 }
 
-/// How many losses; `None`: they are not counted yet, `Some(None)`: nor will be.
+/// The number of losses; `None`: not counted yet, `Some(None)`: cannot be counted.
 fn losses_of(counted: Option<Option<(usize, usize)>>) -> Markup {
     html! {
         @match counted {
@@ -156,7 +156,7 @@ fn preview(run: &Run, made: &Shown) -> Markup {
     }
 }
 
-/// What is lost, without the ids of steps and calls: `steps[].arguments`, `response of …`.
+/// What is lost, without ids of steps and calls: `steps[].arguments`, `response of …`.
 fn kind_of(what: &str) -> String {
     let mut kind = String::with_capacity(what.len());
     let mut rest = what;
@@ -179,15 +179,15 @@ fn without_ids(words: &str) -> String {
 #[derive(Debug, Default)]
 struct Group {
     number: usize,
-    /// Of these spans, each with what is lost of it; the first ones.
+    /// The first spans with such a loss.
     spans: Vec<SpanId>,
-    /// How many more spans there are.
+    /// Number of further spans.
     more: usize,
 }
 
-/// Kinds that the page has.
-const MOST: usize = 100;
-/// Spans that a group names.
+/// Maximum kinds on the page.
+const MAX_KINDS: usize = 100;
+/// Maximum spans named for a kind.
 const NAMED: usize = 6;
 
 fn losses(run: &Run, made: &Shown) -> Markup {
@@ -207,7 +207,7 @@ fn losses(run: &Run, made: &Shown) -> Markup {
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.number));
     let kinds = groups.len();
-    groups.truncate(MOST);
+    groups.truncate(MAX_KINDS);
     let steps: HashMap<SpanId, &Step> = run.steps.iter().filter_map(|step| Some((step.span_id?, step))).collect();
     html! {
         aside aria-label="Losses" {
@@ -234,7 +234,7 @@ fn losses(run: &Run, made: &Shown) -> Markup {
                     }
                 }
             }
-            @if kinds > MOST { p.none-yet { "And " (many(kinds - MOST, "more kind")) "." } }
+            @if kinds > MAX_KINDS { p.none-yet { "And " (many(kinds - MAX_KINDS, "more kind")) "." } }
         }
     }
 }

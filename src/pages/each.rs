@@ -1,4 +1,4 @@
-//! Reads the runs of a list one by one, for figures about all of them.
+//! Reads the runs of a list one by one, for figures over all of them.
 
 use std::time::Instant;
 
@@ -13,22 +13,22 @@ use crate::web::single;
 
 /// How far the runs were read.
 #[derive(Debug, Default)]
-pub(super) struct Read {
-    /// The number of runs that were read.
+pub(super) struct ReadProgress {
+    /// Number of runs read.
     pub(super) runs: usize,
-    /// The start of the first run that was not read, if the time or the number was used up.
+    /// The start of the first run not read, if time or number ran out.
     pub(super) to: Option<u64>,
 }
 
-/// Reads at most `most` runs of a list, until a time, but at least one. `each` takes a run and gives the bytes that the caller keeps in all.
+/// Reads at most `most` runs until a time, but at least one. `each` takes a run and returns the bytes that the caller keeps in total.
 pub(super) fn each_run(
     mut query: Query,
     (until, most): (Instant, usize),
     web: &Web,
     answer: &mut Answer,
     each: &mut dyn FnMut(&Run) -> usize,
-) -> Result<Read, Problem> {
-    let mut read = Read::default();
+) -> Result<ReadProgress, Problem> {
+    let mut read = ReadProgress::default();
     let mut held = 0;
     loop {
         let found = query.find_up_to(PAGE, web, answer)?;

@@ -7,20 +7,20 @@ use maud::{Markup, html};
 use super::frame::{self, Place};
 use super::query::{PAGE, Query};
 use super::words::{count, line, many, time};
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::failures::{Failures, Groups};
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 
-/// Groups on the page.
+/// Maximum groups on the page.
 const GROUPS: usize = 200;
 
-/// The page. It goes through the list for as long as a search may take, and says how far it came.
+/// The page. It goes through the list within the time limit of a search, and says how far it got.
 pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let mut query = Query::of(asked)?;
-    let given_up = Instant::now() + PATIENCE;
+    let given_up = Instant::now() + SEARCH_TIMEOUT;
     let (mut groups, mut runs, mut searched_to) = (Groups::default(), 0_usize, None);
     let list = query.address("", None);
     loop {

@@ -6,7 +6,7 @@ use super::words::{line, plain, time};
 use crate::operation::Kind;
 use crate::run::{Annotation, Run, Step};
 
-/// Judgements of a step by people, those that count first. On a server, also the form; a step without a span cannot be judged.
+/// People's judgements of a step, those that count first. With a server, also the form; a step without a span cannot be judged.
 pub(crate) fn view(run: &Run, of: &Step, served: bool) -> Markup {
     let judges = |said: &&Annotation| said.judged.is_some() && said.judged == of.span_id;
     let (said, past): (Vec<&Annotation>, Vec<&Annotation>) = run.annotations.iter().filter(judges).partition(|said| said.counts);

@@ -1,7 +1,7 @@
-//! A run as one file that opens from disk: the same templates, style and scripts, written into the page.
+//! A run as a single file that opens from disk, with the same templates, style and scripts, all included in the page.
 //!
-//! Without scripts it is an outline with the steps below it. The scripts draw the outline as on a server, and show one step at a time.
-//! Nothing is loaded: the content security policy names the hashes of the style and the script, and allows nothing else.
+//! Without scripts it is an outline with the steps below it. The scripts draw the outline as on a server, and show one step
+//! at a time. Nothing is loaded: the content security policy allows only the included style and script, by hash.
 
 use std::io::{self, Write};
 
@@ -16,13 +16,13 @@ use super::findings;
 use super::head::{self, Around, Tab, step_anchor, title};
 use super::outline::Outline;
 use super::pane::{self, About};
-use super::skeleton::{MOST, Skeleton};
+use super::skeleton::{MAX_ROWS, Skeleton};
 use super::timeline::{self, FILE_ROWS};
 use super::words::{SHOWN, line};
 use crate::run::Run;
 use crate::transcript::content;
 
-/// The modules, in the order in which they need one another.
+/// The modules, in order of dependency.
 const MODULES: [&str; 7] = [
     "format.js",
     "skeleton.js",
@@ -33,10 +33,10 @@ const MODULES: [&str; 7] = [
     "file.js",
 ];
 
-/// Bytes of all values in a file, about, and the least that it has of each.
+/// Approximate bytes of all values in a file, and the minimum for each.
 const VALUES: usize = 32 << 20;
 const LEAST: usize = 4 << 10;
-/// Steps behind the first ones that are in a file because they failed.
+/// Maximum failed steps that a file has in addition to its first steps.
 const FAILED: usize = 500;
 
 /// Whether a text begins like a page of a run.
@@ -49,7 +49,7 @@ pub fn is_page(head: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// `out` takes no more.
+/// `out` fails.
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let outline = Outline::of(run);
     let around = Around::default();
@@ -65,7 +65,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     };
     put(&top.into_string())?;
     put(r#"<div class="steps" id="steps">"#)?;
-    // A long run has less of each value, so that the file stays one that a browser opens.
+    // Values in a long run are shortened more, so that browsers can open the file.
     let steps = outline.rows.len().clamp(1, FILE_ROWS);
     let most = (VALUES / steps).clamp(LEAST, SHOWN);
     let about = About { most, ..About::default() };
@@ -89,7 +89,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     put("</section>")?;
     put(&html! { section.part id="findings" { (findings::view(run, &around)) } }.into_string())?;
     put("</main>")?;
-    if outline.rows.len() <= MOST {
+    if outline.rows.len() <= MAX_ROWS {
         let skeleton = STANDARD.encode(Skeleton::of(&outline, 0).bytes());
         put(&html! { script type="text/plain" id="skeleton" { (skeleton) } }.into_string())?;
     }
@@ -99,12 +99,12 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 
 const OPEN_MAIN: PreEscaped<&str> = PreEscaped(r#"<main class="full" id="main">"#);
 
-/// Writes a page of several runs, one below the other, behind a list of what was asked in each. It has no scripts. `what` they are of, a
-/// session or a file, has this name.
+/// Writes a page with several runs, one below the other, after a list of their questions. It has no scripts. `what`: a
+/// session or a file, which has this name.
 ///
 /// # Errors
 ///
-/// `out` takes no more.
+/// `out` fails.
 pub(crate) fn write_runs(what: &str, name: &str, runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let around = Around::default();
     let asked = |run: &Run| {
@@ -142,7 +142,7 @@ pub(crate) fn write_runs(what: &str, name: &str, runs: &[Run], out: &mut dyn Wri
     put(&behind)
 }
 
-/// A file with our style in it: what comes before its body, and what behind it. `script`: what the body has as its only script.
+/// A file including our style: the text before and after its body. `script`: the only script in the body.
 fn file(title: &str, script: Option<&str>) -> (String, String) {
     let style = assets::named("ui.css").map_or("", |asset| asset.text);
     let script = script.map(|script| format!("script-src '{}'; ", hash(script))).unwrap_or_default();
@@ -164,7 +164,7 @@ fn file(title: &str, script: Option<&str>) -> (String, String) {
     (before.into_string(), "</body></html>".to_owned())
 }
 
-/// The modules as one: nothing is imported, so no two of them may give one name to two things.
+/// The modules as one script: nothing is imported, so no two modules may define the same name.
 fn script() -> String {
     let modules = MODULES.iter().filter_map(|name| assets::named(name));
     let lines = modules
@@ -176,7 +176,7 @@ fn script() -> String {
         .join("\n")
 }
 
-/// As a content security policy writes it.
+/// A hash in the form of a content security policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,4 @@
-//! What is odd in the data of a run, and which keys no rule reads.
+//! Oddities in the data of a run, and keys that no rule reads.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 use crate::transcript::content;
 
-/// Findings of one kind that are listed.
+/// Maximum findings listed of one kind.
 const LISTED: usize = 20;
-/// Keys that are listed.
+/// Maximum keys listed.
 const KEYS: usize = 200;
 
-/// A kind in words.
+/// The name of a kind.
 pub(crate) fn word(kind: FindingKind) -> String {
     let name = serde_json::to_value(kind).unwrap_or_default();
     name.as_str().unwrap_or_default().replace('_', " ")

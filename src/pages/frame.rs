@@ -12,9 +12,9 @@ pub(crate) enum Place {
     Runs,
     /// Sessions.
     Sessions,
-    /// For operators.
+    /// Pages for operators.
     Operations,
-    /// None of them.
+    /// Any other page.
     Elsewhere,
 }
 
@@ -24,7 +24,7 @@ const PLACES: [(Place, &str, &str); 3] = [
     (Place::Operations, "Operations", "/operations"),
 ];
 
-/// A whole page. `scripts`: modules beside the one that every page has.
+/// A whole page. `scripts`: modules in addition to the one on every page.
 pub(crate) fn page(title: &str, place: Place, scripts: &[&str], body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -68,7 +68,7 @@ fn mark() -> Markup {
     }
 }
 
-/// A page that explains why there is no other.
+/// An error page.
 pub(crate) fn problem(status: u16, message: &str) -> Markup {
     let title = match status {
         400 => "This address cannot be read",
@@ -85,7 +85,7 @@ pub(crate) fn problem(status: u16, message: &str) -> Markup {
     page(title, Place::Elsewhere, &[], &body)
 }
 
-/// Asks for a token. `next`: where the browser goes then.
+/// The login page. `next`: where the browser goes afterwards.
 pub(crate) fn login(next: &str, refused: Option<&str>) -> Markup {
     let body = html! {
         form.login.none-yet method="post" action="/login" {

@@ -1,4 +1,4 @@
-//! The head of a run's pages: status, question and answer, cost, and the step that failed.
+//! The head of a run's pages: status, question and answer, cost, and the failed step.
 
 use maud::{Markup, html};
 
@@ -19,13 +19,13 @@ use crate::web::url::percent_encoded;
 pub(crate) enum Tab {
     /// Outline and waterfall.
     Timeline,
-    /// What was said.
+    /// The conversation.
     Conversation,
     /// Documents in all formats.
     Documents,
-    /// What is odd in the data.
+    /// Oddities in the data.
     Findings,
-    /// The spans as they came.
+    /// The spans as received.
     Raw,
 }
 
@@ -38,7 +38,7 @@ const TABS: [(Tab, &str, &str); 5] = [
 ];
 
 impl Tab {
-    /// The view at this path below the run's.
+    /// The view with this path below the run's.
     pub(crate) fn named(path: &str) -> Self {
         let found = TABS.into_iter().find(|(.., of)| of.strip_prefix('/') == Some(path));
         found.map_or(Self::Timeline, |(tab, ..)| tab)
@@ -49,22 +49,22 @@ impl Tab {
     }
 }
 
-/// What is known of a run beside it.
+/// What is known about a run besides its content.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// Spans that came.
+    /// Number of spans received.
     pub(crate) spans: u64,
-    /// Records that are damaged on the disk and were left out.
+    /// Damaged records, which were left out.
     pub(crate) damaged: Vec<String>,
     /// The revision of the trace.
     pub(crate) revision: u64,
-    /// Whether more of it may come.
+    /// Whether more of it may arrive.
     pub(crate) live: bool,
-    /// Whether a server answers what links ask for.
+    /// Whether a server is available for links.
     pub(crate) served: bool,
 }
 
-/// What a run is called.
+/// The title of a run.
 pub(crate) fn title(run: &Run) -> &str {
     let root = || {
         run.root
@@ -79,7 +79,7 @@ pub(crate) fn title(run: &Run) -> &str {
         .unwrap_or("not named")
 }
 
-/// The first digits of an id.
+/// The first digits of an id, for display.
 pub(crate) fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
@@ -89,7 +89,7 @@ pub(crate) fn step_path(run: &Run, step: &Step) -> String {
     format!("/runs/{}?span={}", run.trace_id, percent_encoded(&step.id))
 }
 
-/// Where a step is: on a server its run with the step selected, in a file a place on the same page.
+/// The link to a step: on a server its run with the step selected, in a file an anchor on the same page.
 pub(crate) fn step_href(run: &Run, step: &Step, served: bool) -> String {
     if served {
         step_path(run, step)
@@ -98,7 +98,7 @@ pub(crate) fn step_href(run: &Run, step: &Step, served: bool) -> String {
     }
 }
 
-/// The id of a step's part of a page.
+/// The element id of a step.
 pub(crate) fn step_anchor(step: &Step) -> String {
     format!("step-{}", percent_encoded(&step.id))
 }
@@ -128,8 +128,8 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
                 } @else { code { (trace) } }
             }
             dl.qa {
-                dt { "Asked" } dd { (said(run.question.as_ref(), "no question was recorded")) }
-                dt { "Answered" } dd { (said(run.answer.as_ref(), "no answer was recorded")) }
+                dt { "Asked" } dd { (utterance(run.question.as_ref(), "no question was recorded")) }
+                dt { "Answered" } dd { (utterance(run.answer.as_ref(), "no answer was recorded")) }
             }
             (first_failure(run, around.served))
             @if !around.damaged.is_empty() {
@@ -141,7 +141,7 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
     }
 }
 
-fn said(said: Option<&Utterance>, nothing: &str) -> Markup {
+fn utterance(said: Option<&Utterance>, nothing: &str) -> Markup {
     html! {
         @match said {
             Some(said) => (line(&content::text(&said.content), 600)),
@@ -248,7 +248,7 @@ fn figure(what: &str, value: &Markup) -> Markup {
     html! { div { dt { (what) } dd { (value) } } }
 }
 
-/// The sums, which open into their parts by model.
+/// The totals, with a breakdown by model.
 fn tokens(run: &Run, totals: &Totals) -> Markup {
     let tokens = &totals.tokens;
     let models = totals::by_model(run);

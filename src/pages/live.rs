@@ -1,4 +1,4 @@
-//! Live pages: which traces changed, as server-sent events.
+//! Live pages: server-sent events with the traces that changed.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,20 +15,20 @@ use tokio::sync::mpsc;
 
 use crate::span::TraceId;
 use crate::web::OfProject;
-use crate::web::live::Came;
+use crate::web::live::Notification;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
-/// How often a connection sends a keep-alive.
+/// Interval of keep-alives.
 const BEAT: Duration = Duration::from_secs(15);
-/// More traces than these are not named: the page loads its list again.
+/// Maximum traces named; if more have changed, the page reloads its list.
 const NAMED: usize = 50;
-/// Events that wait for a slow client.
+/// Maximum events waiting for a slow client.
 const WAITING: usize = 16;
 
-/// Events as they come.
+/// A stream of events.
 struct Events(mpsc::Receiver<Event>);
 
 impl Stream for Events {
@@ -39,7 +39,7 @@ impl Stream for Events {
     }
 }
 
-/// Tells of the traces that something comes for; with `?trace=` of one alone.
+/// Sends events for the traces that change; with `?trace=` only for that one.
 pub(crate) async fn events(OfProject(web): OfProject, asked: Asked) -> Response {
     let wanted = query_pairs(asked.query())
         .into_iter()
@@ -59,14 +59,14 @@ async fn send_changes(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender
     let Some(mut came) = web.live.listen(&web.store, &web.readers) else {
         return;
     };
-    // The client knows at once that it is heard.
+    // Tells the client at once that the connection works.
     if sender.send(Event::default().event("hello").data("{}")).await.is_err() {
         return;
     }
     loop {
         let event = tokio::select! {
             came = came.recv() => match came {
-                Ok(Came::For(traces)) => {
+                Ok(Notification::For(traces)) => {
                     let mut named = traces.iter().filter(|id| only.is_none_or(|only| only == **id)).map(ToString::to_string);
                     let list: Vec<String> = named.by_ref().take(NAMED).collect();
                     match (list.is_empty(), named.next()) {
@@ -75,14 +75,14 @@ async fn send_changes(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender
                         (false, Some(_)) => Event::default().event("lost").data("{}"),
                     }
                 }
-                Ok(Came::Much) | Err(RecvError::Lagged(_)) => Event::default().event("lost").data("{}"),
+                Ok(Notification::Much) | Err(RecvError::Lagged(_)) => Event::default().event("lost").data("{}"),
                 Err(RecvError::Closed) => return,
             },
             () = tokio::time::sleep(BEAT) => Event::default().comment("here"),
             () = web.readers.stopping() => return,
             () = sender.closed() => return,
         };
-        // A client that reads nothing delays nobody: it is informed later that it missed something.
+        // A client that reads nothing delays only itself: it is told later that it missed something.
         if sender.send(event).await.is_err() {
             return;
         }

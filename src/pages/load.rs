@@ -18,10 +18,10 @@ use crate::web::runs::Built;
 use crate::web::service::Web;
 use crate::web::single;
 
-/// Decoding a chunk takes this many times its bytes.
+/// Memory for decoding a chunk, as a multiple of its size.
 const DECODED: usize = 12;
 
-/// Nanoseconds after its end in which more of a run may come.
+/// Nanoseconds after its end within which more of a run may arrive.
 const SETTLED: u64 = 600 * 1_000_000_000;
 
 fn is_recent(end: UnixNanos) -> bool {
@@ -37,7 +37,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The run of a trace.
+    /// Loads the run of a trace.
     pub(crate) fn of(web: &Web, id: &str, answer: &mut Answer) -> Result<Self, Problem> {
         let id = single::trace_id(id)?;
         let row = web.store.row(id)?.ok_or_else(|| single::no_trace(web, id))?;
@@ -45,7 +45,7 @@ impl Loaded {
         if built.run.is_none() {
             return Err(Problem::not_found(format!("trace {id} has no spans")));
         }
-        // Outlines and pages of a run take about as much as its steps' own fields.
+        // Outlines and pages of a run take about as much memory as its steps' own fields.
         let steps = built.run.as_ref().map_or(0, |run| run.steps.len());
         answer.reserve(steps.saturating_mul(200))?;
         Ok(Self { row, built })
@@ -56,7 +56,7 @@ impl Loaded {
         self.built.run.as_ref().ok_or_else(|| Problem::not_found("the trace has no spans"))
     }
 
-    /// What is known beside it.
+    /// What is known about the run besides its content.
     pub(crate) fn around(&self) -> Around {
         Around {
             spans: self.row.spans,
@@ -68,7 +68,7 @@ impl Loaded {
     }
 }
 
-/// The traces whose ids begin with these digits, two at most.
+/// The traces whose ids begin with these digits, at most two.
 pub(crate) fn with_prefix(web: &Web, digits: &str) -> Result<Vec<TraceId>, Error> {
     let filter = Filter {
         id: IdPrefix::parse(digits),
@@ -78,7 +78,7 @@ pub(crate) fn with_prefix(web: &Web, digits: &str) -> Result<Vec<TraceId>, Error
     Ok(web.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect())
 }
 
-/// A span of a trace as it came, with its log records. Only the chunks that have it are read.
+/// A span as received, with its log records. Only the chunks that have it are read.
 #[derive(Debug)]
 pub(crate) struct OneSpan {
     id: SpanId,
@@ -87,7 +87,7 @@ pub(crate) struct OneSpan {
 }
 
 impl OneSpan {
-    /// Of a run's trace.
+    /// Reads a span of a run's trace.
     pub(crate) fn read(web: &Web, loaded: &Loaded, id: SpanId, answer: &mut Answer) -> Result<Self, Problem> {
         let mut found = Self {
             id,
@@ -98,7 +98,7 @@ impl OneSpan {
         let mut places = 0;
         for (at, kind) in loaded.built.places.of_span(id) {
             let message = web.store.chunk_at(at)?.filter(|message| finder.find(message).is_some());
-            // It is elsewhere since then.
+            // It has moved since.
             let Some(message) = message else {
                 places = 0;
                 break;
@@ -130,13 +130,13 @@ impl OneSpan {
         }
     }
 
-    /// Adds what a chunk has of it.
+    /// Adds the span and its log records in a chunk.
     fn add(&mut self, kind: ChunkKind, message: &[u8]) {
         match kind {
             ChunkKind::Spans => {
                 let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
                 for span in spans.into_iter().filter(|span| span.span_id == self.id) {
-                    // Of several bodies, the one that ended later is used.
+                    // Of several versions, the one that ended latest is used.
                     if self.span.as_ref().is_none_or(|known| known.end <= span.end) {
                         self.span = Some(span);
                     }
@@ -150,12 +150,12 @@ impl OneSpan {
         }
     }
 
-    /// Of the span of a step, if it has one.
+    /// The span of a step, if it has one.
     pub(crate) fn of_step(web: &Web, loaded: &Loaded, step: &Step, answer: &mut Answer) -> Result<Option<Self>, Problem> {
         step.span_id.map(|span| Self::read(web, loaded, span, answer)).transpose()
     }
 
-    /// With what became of its attributes.
+    /// The span with an explanation of its attributes.
     pub(crate) fn explained(&self, web: &Web) -> Option<OfSpan<'_>> {
         let span = self.span.as_ref()?;
         let registry = web.vocabulary.registry();
@@ -171,7 +171,7 @@ impl OneSpan {
     }
 }
 
-/// All spans of a trace as they came.
+/// All spans of a trace as received.
 pub(crate) fn spans(web: &Web, id: &str, answer: &mut Answer) -> Result<Vec<Span>, Problem> {
     let id = single::trace_id(id)?;
     let stored = single::stored_alone(&*web.store, id, Purpose::Spans, answer)?;

@@ -1,4 +1,4 @@
-//! A run, or a step with what is below it, as Markdown: to paste into a chat or an issue.
+//! A run, or a step with its descendants, as Markdown: to paste into a chat or an issue.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::offset;
 use crate::view::text::{self, block, elapsed};
-use crate::view::turns::{self, History, Told};
+use crate::view::turns::{self, History, TurnMessage};
 use crate::view::{errors, step};
 
-/// Bytes of the question and of the answer at the top.
+/// Maximum bytes of the question and the answer at the top.
 const SAID: usize = 600;
 
-/// The whole run: what it was asked, what failed, its outline, its conversations.
+/// The whole run: question, failures, outline and conversations.
 pub(crate) fn run(run: &Run) -> String {
     let mut out = String::new();
     let outline = Outline::of(run);
@@ -72,7 +72,7 @@ pub(crate) fn run(run: &Run) -> String {
     out
 }
 
-/// A step and all below it. `row`: its place in the outline.
+/// A step and all its descendants. `row`: its row in the outline.
 pub(crate) fn subtree(outline: &Outline<'_>, row: usize) -> String {
     let run = outline.run;
     let results = Results::of(run);
@@ -152,8 +152,8 @@ fn conversations(out: &mut String, run: &Run) {
             let input = of.operation.input_messages.as_deref().unwrap_or_default();
             for told in turn.told(input) {
                 match told {
-                    Told::New(said) => message(out, said),
-                    Told::Before(number, calls) => {
+                    TurnMessage::New(said) => message(out, said),
+                    TurnMessage::Before(number, calls) => {
                         let calls: Vec<String> = calls.iter().map(|call| (call + 1).to_string()).collect();
                         let number = text::many(number as u64, "message");
                         let _ = writeln!(out, "*{number} as in call {}.*\n", calls.join(", "));
@@ -190,7 +190,7 @@ fn message(out: &mut String, message: &Message) {
     }
 }
 
-/// Text of others on one line, which stays text: what Markdown gives a meaning is escaped.
+/// Text from others on one line, with Markdown's special characters escaped.
 fn one_line(text: &str, width: usize) -> String {
     let mut shown = String::new();
     for letter in text::one_line(text, width).chars() {
@@ -202,7 +202,7 @@ fn one_line(text: &str, width: usize) -> String {
     shown
 }
 
-/// Text of others inside a fence that is longer than any in it.
+/// Text from others inside a fence that is longer than any fence in it.
 fn fenced(out: &mut String, text: &str) {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! Pictures in messages, from our own address: their bytes are in the spans, and nothing is loaded from elsewhere.
+//! Pictures in messages, served from our own address: their bytes are in the spans, and nothing is loaded from elsewhere.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::transcript::content;
 
-/// Bytes of a picture that is shown.
-const MOST: usize = 12 << 20;
+/// Maximum bytes of a picture.
+const MAX_PICTURE_BYTES: usize = 12 << 20;
 
-/// The first bytes of pictures that browsers draw and that have no scripts, with their types.
+/// Magic numbers of picture formats that browsers render and that cannot contain scripts, with offset and type.
 const KINDS: [(&[u8], usize, &str); 4] = [
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
     (b"\xff\xd8\xff", 0, "image/jpeg"),
@@ -45,19 +45,19 @@ fn kind_of(head: &[u8]) -> Option<&'static str> {
     found.map(|(.., kind)| *kind)
 }
 
-/// The type of a picture by its first bytes; what it is said to be does not count.
+/// The type of a picture by its first bytes; the declared type is ignored.
 fn kind(encoded: &str) -> Option<&'static str> {
     let head = STANDARD.decode(encoded.get(..24)?).ok()?;
     kind_of(&head)
 }
 
-/// A picture, or what it is. `trace`: on a server, where it is asked for.
+/// A picture, or a description of it. `trace`: on a server, the trace it is served from.
 pub(crate) fn view(media: &Media, trace: Option<TraceId>) -> Markup {
     let mark = line(&content::media_mark(media), 200);
     let data = trace.zip(encoded(media).filter(|data| kind(data).is_some()));
     html! {
         @match data {
-            Some((trace, data)) if data.len() / 4 * 3 <= MOST => {
+            Some((trace, data)) if data.len() / 4 * 3 <= MAX_PICTURE_BYTES => {
                 @let at = format!("/runs/{trace}/media/{:016x}", of_text(data));
                 a.picture href=(at) { img src=(at) alt=(mark) loading="lazy"; }
                 div.faint { (mark) " " (bytes(data.len() / 4 * 3)) }
@@ -68,7 +68,7 @@ pub(crate) fn view(media: &Media, trace: Option<TraceId>) -> Markup {
     }
 }
 
-/// The picture of this name in the messages of a run, with its type.
+/// The picture with this name in the messages of a run, with its type.
 pub(crate) fn find(run: &Run, name: &str) -> Option<(&'static str, Vec<u8>)> {
     let wanted = u64::from_str_radix(name, 16).ok()?;
     let messages = run.steps.iter().flat_map(|step| {
@@ -81,7 +81,7 @@ pub(crate) fn find(run: &Run, name: &str) -> Option<(&'static str, Vec<u8>)> {
         input.iter().chain(step.operation.output_messages.as_deref().unwrap_or_default())
     });
     let pictures = messages.flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Media(media) => encoded(media).filter(|data| data.len() / 4 * 3 <= MOST && kind(data).is_some()),
+        Part::Media(media) => encoded(media).filter(|data| data.len() / 4 * 3 <= MAX_PICTURE_BYTES && kind(data).is_some()),
         _ => None,
     });
     let data = pictures.into_iter().find(|data| of_text(data) == wanted)?;

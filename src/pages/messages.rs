@@ -9,10 +9,10 @@ use crate::operation::{Message, Part, Role};
 use crate::span::TraceId;
 use crate::transcript::{calls, content};
 
-/// Characters of a message before it is folded.
+/// Characters from which a message is folded.
 const LONG: usize = 1_600;
 
-/// The class of who speaks: only words that we know become one.
+/// The CSS class of a role; only known roles have one.
 fn class(role: &Role) -> &'static str {
     match role {
         Role::System | Role::Developer => "msg system",
@@ -23,7 +23,7 @@ fn class(role: &Role) -> &'static str {
     }
 }
 
-/// A message. `most`: bytes of its words that are shown at all. `trace`: on a server, where its pictures are asked for.
+/// A message. `most`: maximum bytes of its text. `trace`: on a server, the trace its pictures are served from.
 pub(crate) fn message(message: &Message, most: usize, trace: Option<TraceId>) -> Markup {
     html! {
         div class=(class(&message.role)) {
@@ -56,7 +56,7 @@ pub(crate) fn message(message: &Message, most: usize, trace: Option<TraceId>) ->
     }
 }
 
-/// Words in full up to a length; longer ones fold.
+/// Text in full up to a length; longer text is folded.
 pub(crate) fn words_of(class: &str, text: &str, most: usize) -> Markup {
     let (shown, of) = words::beginning(text, most);
     if of.is_none() && shown.len() <= LONG {

@@ -1,4 +1,4 @@
-//! Pages for browsers: what the agents did, on the port of the API.
+//! Pages for browsers that show what the agents did, on the API port.
 //!
 //! | path | page |
 //! |---|---|
@@ -20,15 +20,15 @@
 //! | `/operations/dead-letters/{name}` | what a destination did not take |
 //! | `/assets/{version}/{file}` | scripts and the style sheet, which are part of the program |
 //!
-//! What they show comes from the server: without scripts, lists, outline, steps and downloads still work. Scripts draw the outline of
-//! all steps from a skeleton, of which only the rows in sight are in the page.
+//! The server renders everything: without scripts, lists, outline, steps and downloads still work. Scripts draw the outline
+//! of all steps from a skeleton; only the visible rows are in the page.
 //!
 //! # Text of others
 //!
-//! Keys, names, values, ids and URLs come from others, who may mean harm. All of it passes through the template engine, which escapes
-//! it; control and bidirectional characters are shown as escapes; nothing of it becomes a tag, an attribute's name, a class, an address
-//! that is loaded, or a style. In case that is ever wrong, the content security policy lets the browser run scripts and load from
-//! this server alone, and forbids what is written into the page.
+//! Keys, names, values, ids and URLs come from others, who may be malicious. All of it passes through the template engine,
+//! which escapes it; control and bidirectional characters are shown as escapes; none of it becomes a tag, an attribute's
+//! name, a class, an address that is loaded, or a style. Should that ever fail, the content security policy lets the browser
+//! run scripts and load only from this server, and forbids inline scripts and styles.
 
 mod acts;
 mod api;

@@ -10,31 +10,31 @@ use crate::span::TraceId;
 use crate::store::{Maintained, Usage};
 use crate::web::url::percent_encoded;
 
-/// Dead letters on a page.
+/// Maximum dead letters on a page.
 pub(crate) const LETTERS: usize = 200;
 
-/// What is known of a store.
+/// The state of a store.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    /// Why it takes no writes, if it does not.
+pub(crate) struct StoreState {
+    /// Why it accepts no writes, if so.
     pub(crate) unready: Option<String>,
-    /// What it takes of the disk; `None`: the disk cannot be asked.
+    /// Its disk usage; `None`: unknown.
     pub(crate) usage: Option<Usage>,
-    /// Bytes that were appended since it was opened.
+    /// Bytes appended since it was opened.
     pub(crate) appended: u64,
-    /// Records that were acknowledged and are gone, and of how many traces.
+    /// Number of acknowledged records that are gone, and of their traces.
     pub(crate) lost: (u64, u64),
-    /// What maintenance did.
+    /// Results of maintenance.
     pub(crate) maintained: Maintained,
-    /// Bytes of memory that requests which read have reserved, and may reserve.
+    /// Memory reserved for reading, and its limit.
     pub(crate) reading: (usize, usize),
-    /// Bytes of the log that the index of words is behind; `None`: there is none.
+    /// Bytes of the log that the search index is behind; `None`: there is no index.
     pub(crate) search_behind: Option<u64>,
-    /// Where stored spans are sent.
+    /// Destinations that spans are forwarded to.
     pub(crate) destinations: Vec<Sample>,
 }
 
-/// What a destination did not take. It is in the order in which it was given up, the last first.
+/// The dead letters of a destination, latest first.
 pub(crate) fn dead_letters(name: &str, letters: &VecDeque<DeadLetter>, in_all: u64) -> Markup {
     html! {
         div.runhead { div.line {
@@ -64,7 +64,7 @@ pub(crate) fn dead_letters(name: &str, letters: &VecDeque<DeadLetter>, in_all: u
     }
 }
 
-/// Buttons that need no script. `letters`: there are dead letters to send again.
+/// Buttons that work without scripts. `letters`: whether there are dead letters to resend.
 fn orders(name: &str, letters: bool) -> Markup {
     let at = format!("/operations/{}", percent_encoded(name));
     html! {
@@ -101,7 +101,7 @@ fn destinations(of: &[Sample]) -> Markup {
 }
 
 /// The page.
-pub(crate) fn view(state: &State, clients: &Markup) -> Markup {
+pub(crate) fn view(state: &StoreState, clients: &Markup) -> Markup {
     let large = |number: u64| bytes(usize::try_from(number).unwrap_or(usize::MAX));
     let done = &state.maintained;
     html! {

@@ -1,4 +1,4 @@
-//! The steps of a run in the order of the outline, with what the outline and the waterfall show of each.
+//! The steps of a run in the order of the outline, with the facts that outline and waterfall show.
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
@@ -13,7 +13,7 @@ use crate::view::text::one_line;
 
 use super::words::tidy;
 
-/// Columns of the words beside a name.
+/// Maximum columns of the preview next to a name.
 const PREVIEW: usize = 160;
 
 /// The outline of a run.
@@ -23,11 +23,11 @@ pub(crate) struct Outline<'a> {
     pub(crate) run: &'a Run,
     /// The rows, depth first.
     pub(crate) rows: Vec<Row>,
-    /// Nanoseconds from the start of the run to its end, as far as it is known; at least 1.
+    /// Duration of the run in nanoseconds, as far as known; at least 1.
     pub(crate) nanos: u64,
     /// Whether a row is on the critical path.
     pub(crate) critical: Vec<bool>,
-    /// The row behind the last one below each row.
+    /// For each row, the index after its last descendant.
     ends: Vec<usize>,
     /// The results of tools.
     pub(crate) results: Results<'a>,
@@ -36,7 +36,7 @@ pub(crate) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Of a run. Where agents did nothing, of all its spans.
+    /// The outline of a run; if agents did nothing, of all its spans.
     pub(crate) fn of(run: &'a Run) -> Self {
         let rows = if run.has_agent_work() {
             outline::rows(run)
@@ -75,12 +75,12 @@ impl<'a> Outline<'a> {
         self.rows.iter().filter_map(|row| Some((*row, self.run.steps.get(row.step)?)))
     }
 
-    /// How many rows are below a row.
+    /// Number of descendants of a row.
     pub(crate) fn below(&self, row: usize) -> usize {
         self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
     }
 
-    /// The rows right below a row.
+    /// The children of a row.
     pub(crate) fn children(&self, row: usize) -> impl Iterator<Item = usize> {
         let end = self.ends.get(row).copied().unwrap_or_default();
         let first = row.saturating_add(1);
@@ -89,29 +89,29 @@ impl<'a> Outline<'a> {
         std::iter::successors((first < end).then_some(first), next)
     }
 
-    /// What is odd about a step.
+    /// The findings about a step.
     pub(crate) fn findings(&self, step: &Step) -> &[&'a Finding] {
         let found = step.span_id.and_then(|span_id| self.findings.get(&span_id));
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the span of a step names a parent that is not among the spans: it may come later.
+    /// Whether the parent of a step's span is not among the spans; it may arrive later.
     pub(crate) fn waits_for_parent(&self, step: &Step) -> bool {
         self.findings(step)
             .iter()
             .any(|finding| finding.kind == FindingKind::DanglingParent)
     }
 
-    /// The row of the deepest step that failed, the first of them; where none did, the first row.
+    /// The row of the deepest failed step, the first of several; without failures, the first row.
     pub(crate) fn first_to_look_at(&self) -> usize {
         let failed = self.steps().enumerate().filter(|(_, (_, step))| step.operation.failure.is_some());
         let deepest = failed.max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at)));
         deepest.map_or(0, |(at, _)| at)
     }
 
-    /// From the end backwards, the child that ended last is what was waited for.
+    /// Marks the critical path: going back from the end, the child that ended last was waited for.
     fn mark_critical(&mut self) {
-        // The children of each row, found once: rows are in depth-first order.
+        // The children of each row are found once: rows are in depth-first order.
         let mut stack: Vec<(usize, u64)> = Vec::new();
         let mut tops = Vec::new();
         let mut at = 0;
@@ -158,7 +158,7 @@ fn ends(rows: &[Row]) -> Vec<usize> {
     ends
 }
 
-/// The most specific name; a model without the date at its end.
+/// The most specific name; for a model, without a date at its end.
 pub(crate) fn name<'a>(run: &'a Run, of: &'a Step) -> &'a str {
     let name = step::name(run, of);
     match of.operation.kind {
@@ -167,7 +167,7 @@ pub(crate) fn name<'a>(run: &'a Run, of: &'a Step) -> &'a str {
     }
 }
 
-/// How long a step took, in words.
+/// The duration of a step as text.
 pub(crate) fn took(of: &Step) -> String {
     let about = if has_derived_times(of) { "~ " } else { "" };
     nanos(of).map_or_else(
@@ -176,14 +176,14 @@ pub(crate) fn took(of: &Step) -> String {
     )
 }
 
-/// The text next to the name: why it failed, what it was asked, what it answered.
+/// The text next to the name: its failure, else its question and answer.
 pub(crate) fn preview(run: &Run, of: &Step) -> String {
     let operation = &of.operation;
     if let Some(failure) = &operation.failure {
         return one_line(&errors::words(failure), PREVIEW);
     }
     let asked = arguments(run, of).map(|text| flat(&text));
-    // A long answer is looked at only at its beginning.
+    // Only the beginning of a long answer is read.
     let said = said(operation).map(|text| one_line(&text, PREVIEW));
     let words = match (asked, said) {
         (Some(asked), Some(said)) => format!("{asked} → {said}"),
@@ -194,7 +194,7 @@ pub(crate) fn preview(run: &Run, of: &Step) -> String {
     one_line(&words, PREVIEW)
 }
 
-/// A flat object as `city=Paris`, anything else as it is.
+/// A flat object as `city=Paris`, other text as it is.
 fn flat(text: &str) -> String {
     let is_object = text.trim_start().starts_with('{') && text.len() < 4_096;
     let object = is_object

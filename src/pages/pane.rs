@@ -1,5 +1,5 @@
 //! One step: overview, conversation, input and output, attributes with their use, events. The pane next to the outline, the
-//! page of a step and the one-file page use the same template.
+//! page of a step and the single-file page use the same template.
 
 use maud::{Markup, html};
 
@@ -23,14 +23,14 @@ use crate::view::text::elapsed;
 use crate::view::{errors, request, step, totals};
 use crate::web::url::percent_encoded;
 
-/// What is known of a step beside its run.
+/// What is known about a step besides its run.
 #[derive(Debug, Default)]
 pub(crate) struct About<'a> {
-    /// In a file, how many bytes of a value it has.
+    /// In a file, maximum bytes of a value.
     pub(crate) most: usize,
-    /// Its span as it came; `None`: it has no span, or only the run is at hand.
+    /// Its span as received; `None`: it has no span, or only the run is available.
     pub(crate) span: Option<OfSpan<'a>>,
-    /// Whether a server answers requests for more.
+    /// Whether a server is available for more.
     pub(crate) served: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'
         (
             "conversation",
             "Conversation",
-            said(run.trace_id, of).filter(|_| about.served),
+            input_and_output(run.trace_id, of).filter(|_| about.served),
             None,
         ),
         (
@@ -135,7 +135,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
         @if let Some(failed) = &operation.failure { section { (failed_with(failed)) } }
         section { (facts(outline, row, of, about)) }
         @if let (false, Some(place)) = (about.served, outline.rows.get(row).filter(|_| has_messages(of))) {
-            // A file has each message once: in the conversation, from which the script takes them.
+            // A file has each message only in the conversation, from which the script takes it.
             @let call = format!("call-{}", place.step.index());
             section { a href={ "#" (call) } data-turn=(call) { "Its input and answers" } }
         } @else if operation.kind == Kind::Llm {
@@ -186,7 +186,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
     }
 }
 
-/// The beginning for the overview; the tab "In / Out" has more.
+/// The beginning, for the overview; the tab "In / Out" has more.
 fn cut(text: &str) -> String {
     const OVERVIEW: usize = 1_500;
     if text.len() <= OVERVIEW {
@@ -247,10 +247,10 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
     }
 }
 
-/// Of more steps below one, only those directly below it are looked at: a page has a pane for each step.
+/// With more descendants than this, only children are considered: a page has a pane for each step.
 const BELOW: usize = 1_000;
 
-/// Nanoseconds in which nothing below the step ran; `None`: it has nothing below.
+/// Nanoseconds in which no descendant ran; `None`: it has no descendants.
 fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
     let below = outline.below(row);
     let end = of.ended_at?.0;
@@ -275,8 +275,8 @@ fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
     Some(end.saturating_sub(of.started_at.0).saturating_sub(busy))
 }
 
-/// What a model call was given and answered: what another call was given before is folded.
-fn said(trace: TraceId, of: &Step) -> Option<Markup> {
+/// Input and output of a model call: messages that an earlier call had are folded.
+fn input_and_output(trace: TraceId, of: &Step) -> Option<Markup> {
     let operation = &of.operation;
     let input = operation.input_messages.as_ref().filter(|messages| !messages.is_empty());
     let output = operation.output_messages.as_ref().filter(|messages| !messages.is_empty());
@@ -299,18 +299,18 @@ fn said(trace: TraceId, of: &Step) -> Option<Markup> {
     })
 }
 
-/// Whether a conversation shows what the step was given and answered.
+/// Whether a conversation shows the step's input and output.
 fn has_messages(of: &Step) -> bool {
     let operation = &of.operation;
     let lists = [operation.input_messages.as_deref(), operation.output_messages.as_deref()];
     operation.kind == Kind::Llm && lists.into_iter().flatten().any(|messages| !messages.is_empty())
 }
 
-/// Messages that were said before.
+/// Earlier messages.
 fn folded(trace: TraceId, before: &[crate::operation::Message]) -> Markup {
-    /// So many are shown of a long history.
-    const MOST: usize = 40;
-    let left_out = before.len().saturating_sub(MOST);
+    /// Maximum messages shown of a long history.
+    const MAX_FOLDED: usize = 40;
+    let left_out = before.len().saturating_sub(MAX_FOLDED);
     html! {
         @if !before.is_empty() {
             details.fold {
@@ -344,7 +344,7 @@ fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>) -> Option<M
     })
 }
 
-/// Where only the run is at hand: the attributes that no rule reads.
+/// Attributes that no rule reads, if only the run is available.
 fn left(of: &Step) -> Option<Markup> {
     let left = &of.operation.unmapped;
     (!left.is_empty()).then(|| {

@@ -1,4 +1,4 @@
-//! Where the runs of a list have the words that are looked for.
+//! Finds where the runs of a list contain the words searched for.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use super::query::Query;
 use crate::hash::HashMap;
 use crate::span::TraceId;
 use crate::view::found;
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
@@ -14,28 +14,28 @@ use crate::web::reply::Problem;
 use crate::web::service::Web;
 use crate::web::single;
 
-/// Letters before the words.
+/// Maximum letters before the words.
 const BEFORE: usize = 16;
 
-/// Words in a run, and the text around them.
+/// An occurrence of the words in a run, with the text around it.
 #[derive(Debug)]
 pub(crate) struct Snippet {
-    /// The step that says them.
+    /// The id of the step.
     pub(crate) step: String,
-    /// The step in words, and the place in it.
+    /// The step as text, and the place in it.
     pub(crate) place: String,
-    /// The text before the words, the words, the text behind.
+    /// The text before the words, the words, the text after.
     pub(crate) text: [String; 3],
 }
 
 impl Query {
-    /// Looks in runs for the place of the words, as far as there is time.
+    /// Finds an occurrence of the words in each run, as far as time allows.
     pub(super) fn places(&self, runs: &[Listed], web: &Web, answer: &mut Answer) -> Result<HashMap<String, Snippet>, Problem> {
         let mut places = HashMap::default();
         if self.words.is_empty() {
             return Ok(places);
         }
-        let given_up = Instant::now() + PATIENCE / 2;
+        let given_up = Instant::now() + SEARCH_TIMEOUT / 2;
         for listed in runs {
             let Some(row) = TraceId::from_hex(&listed.trace_id)
                 .map(|id| web.store.row(id))
@@ -69,7 +69,7 @@ impl Query {
     }
 }
 
-/// What is before the words, short enough that they are in sight.
+/// The text before the words, shortened so that the words are visible.
 fn end_of(before: &str) -> &str {
     let from = before.char_indices().rev().nth(BEFORE).map_or(0, |(at, _)| at);
     before.get(from..).unwrap_or_default()

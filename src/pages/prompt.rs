@@ -1,4 +1,4 @@
-//! What the model saw in one call: the share of each part, what changed since the call before, the parameters, the tools.
+//! The input of one model call: the share of each part, changes since the previous call, parameters and tools.
 
 use maud::{Markup, html};
 
@@ -12,12 +12,12 @@ use crate::transcript::content;
 use crate::view::compare::Effort;
 use crate::view::seen::{Before, PARTS, Seen};
 
-/// Tools that a page has.
+/// Maximum tools on a page.
 const TOOLS: usize = 120;
-/// Parameters that a page has.
+/// Maximum parameters on a page.
 const PARAMETERS: usize = 60;
 
-/// The view; `None`: the call records nothing of it.
+/// The view; `None`: the call records no input.
 pub(crate) fn view(run: &Run, id: StepId, of: &Step) -> Option<Markup> {
     let operation = &of.operation;
     let has_input = operation.input_messages.as_ref().is_some_and(|messages| !messages.is_empty());
@@ -63,7 +63,7 @@ fn offered(tool: &ToolDefinition) -> Markup {
     }
 }
 
-/// The parts as a bar. Their tokens are not recorded one by one: they are estimated from their share of the bytes.
+/// The parts as a bar. Tokens are not recorded for each part but estimated from their share of the bytes.
 fn shares(seen: &Seen<'_>, tokens: Option<u64>) -> Markup {
     let shares = seen.shares();
     let mut at = 0;

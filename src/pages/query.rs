@@ -10,8 +10,8 @@ use crate::dataset::Expression;
 use crate::run::Run;
 use crate::search::{Hits, SearchError};
 use crate::store::{Filter, Order, TraceCursor, TraceRow};
-use crate::view::seeking::{LONGEST, Sought};
-use crate::web::allowance::PATIENCE;
+use crate::view::seeking::{MAX_WORDS_BYTES, Sought};
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::facets::Facet;
 use crate::web::listing::Listed;
@@ -23,36 +23,36 @@ use crate::web::single;
 use crate::web::url::{percent_encoded, query_pairs};
 use crate::web::words;
 
-/// Runs on one page.
+/// Runs per page.
 pub(crate) const PAGE: usize = 100;
-/// Runs of which the log has more bytes are listed before they are read.
+/// Runs with more bytes in the log are listed before they are read.
 const LONG: u64 = 4 << 20;
-/// After this time, so are the others.
+/// After this time, all runs are listed before they are read.
 const SOON: Duration = Duration::from_millis(400);
-/// Rows that are read from the index at once.
+/// Rows read from the index at a time.
 const BATCH: usize = 200;
 
-/// With more runs that may have the words, the list is gone through instead.
+/// With more candidates than this, the list is scanned instead.
 const MAX_CANDIDATES: usize = 500;
 
-/// What an address asks for.
+/// The filters in an address.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Query {
-    /// Words that names, questions and payloads have.
+    /// Words in names, questions and payloads.
     pub(crate) words: String,
     /// `ok`, `error`, `cancelled` or `running`.
     pub(crate) status: String,
-    /// An agent's whole name.
+    /// Full name of an agent.
     pub(crate) agent: String,
-    /// A model's whole name.
+    /// Full name of a model.
     pub(crate) model: String,
     /// `service.name`.
     pub(crate) service: String,
     /// A session.
     pub(crate) session: String,
-    /// The whole version.
+    /// Full version.
     pub(crate) version: String,
-    /// A label or a score, as `feedback=good` or `good`.
+    /// A label or score, as `feedback=good` or `good`.
     pub(crate) label: String,
     /// `no`: only runs without a judgement; `yes`: only runs with one.
     pub(crate) judged: String,
@@ -62,49 +62,49 @@ pub(crate) struct Query {
     pub(crate) until: String,
     /// An expression in the language of `export --where`.
     pub(crate) expression: String,
-    /// Also traces in which no agent did anything.
+    /// Includes traces without agent work.
     pub(crate) all: bool,
     /// Oldest first.
     pub(crate) oldest: bool,
-    /// The page begins behind this trace.
+    /// Start after this trace.
     after: Option<TraceCursor>,
-    /// Rows of runs that take long to read come without what their agents did; the page asks for it then.
+    /// List runs that take long to read without what their agents did; the page loads that later.
     pub(crate) at_once: bool,
-    /// Another run that one of these is to be compared with.
+    /// A run to compare one of these with.
     pub(crate) compare: String,
 }
 
-/// What was found.
+/// The result of a query.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct QueryResult {
     /// The runs.
     pub(crate) runs: Vec<Listed>,
-    /// Bytes of the names in them.
+    /// Size of their names.
     names: usize,
     /// Where the next page begins.
     pub(crate) next: Option<TraceCursor>,
-    /// The search gave up here: the start of the last trace that was looked at.
+    /// The search ran out of time here: the start of the last trace examined.
     pub(crate) searched_to: Option<u64>,
-    /// About how many bytes that came are not searched yet.
+    /// Approximate bytes received but not searched yet.
     pub(crate) behind: u64,
-    /// Which filter cannot be read, and why.
+    /// The filter that is invalid, and why.
     pub(crate) fault: Option<Fault>,
-    /// Whether the store has any trace at all.
+    /// Whether the store has any traces.
     pub(crate) has_any: bool,
 }
 
 impl Query {
-    /// Of a request.
+    /// Parses a request.
     pub(crate) fn of(asked: &Asked) -> Result<Self, Problem> {
         Self::read(asked, &[])
     }
 
-    /// Of a request for some rows of a list.
+    /// Parses a request for some rows of a list.
     pub(crate) fn of_rows(asked: &Asked) -> Result<Self, Problem> {
         Self::read(asked, &["ids"])
     }
 
-    /// Of a request for something made of a list, which has parameters of its own.
+    /// Parses a request for something derived from a list, with further parameters.
     pub(crate) fn of_more(asked: &Asked, own: &[&str]) -> Result<Self, Problem> {
         Self::read(asked, own)
     }
@@ -163,17 +163,17 @@ impl Query {
         pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// Goes on behind a place in the list.
+    /// Continues after a place in the list.
     pub(crate) fn go_on(&mut self, behind: TraceCursor) {
         self.after = Some(behind);
     }
 
-    /// The address of the list without one of its filters, or with a place added.
+    /// The address of the list without one of its filters, or after a place.
     pub(crate) fn address(&self, without: &str, after: Option<TraceCursor>) -> String {
         self.address_of(if self.compare.is_empty() { "/" } else { "/compare" }, without, after)
     }
 
-    /// The same of another page over the same runs.
+    /// The same for another page over these runs.
     pub(crate) fn address_of(&self, path: &str, without: &str, after: Option<TraceCursor>) -> String {
         let mut address = path.to_owned();
         let mut sign = '?';
@@ -189,14 +189,14 @@ impl Query {
         address
     }
 
-    /// The runs that it asks for, a page of them.
-    pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
+    /// Finds a page of runs.
+    pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<QueryResult, Problem> {
         self.find_up_to(PAGE, web, answer)
     }
 
-    /// The same, at most so many.
-    pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
-        let mut found = Found::default();
+    /// Finds at most `most` runs.
+    pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<QueryResult, Problem> {
+        let mut found = QueryResult::default();
         let Readings { since, until, expression } = match Readings::of(&self.since, &self.until, &self.expression) {
             Ok(readings) => readings,
             Err(fault) => {
@@ -217,13 +217,13 @@ impl Query {
             ..Filter::default()
         };
         let began = Instant::now();
-        let given_up = began + PATIENCE;
+        let given_up = began + SEARCH_TIMEOUT;
         answer.reserve_in_all(lists::MEMORY)?;
         let hits = self.hits(web, answer.goes_on(Some(given_up)));
         if let Some(search) = web.search.as_ref().filter(|_| hits.is_some()) {
             found.behind = search.behind();
         }
-        // Which runs have the words is known; a phrase is looked for in what they hold.
+        // The runs that contain the words are known; only a phrase must be searched in their content.
         let words = if hits.is_some() { self.phrase() } else { Sought::of(&self.words) };
         let few = hits
             .as_ref()
@@ -239,7 +239,7 @@ impl Query {
         loop {
             let (mut looked_at, mut is_cut) = (None, false);
             let rows = web.store.list_wanted(&filter, &mut |cursor, revision| {
-                // The first trace is looked at in any case: whoever goes on gets further.
+                // The first trace is always examined, so that continuing makes progress.
                 if looked_at.is_some() && (Instant::now() > given_up || answer.check().is_err()) {
                     is_cut = true;
                     return ControlFlow::Break(());
@@ -269,7 +269,7 @@ impl Query {
                     filter.after = Some(cursor);
                     continue;
                 }
-                // A filter needs to know the run; a list without one shows it at once.
+                // Filters need the run; without them it is listed at once.
                 let at_once = self.at_once && words.is_none() && expression.is_none() && self.takes_any();
                 let most = if began.elapsed() < SOON { LONG } else { 0 };
                 if let Some(unread) = at_once.then(|| lists::unread(web, &row, most)).transpose()?.flatten() {
@@ -281,7 +281,7 @@ impl Query {
                 let listed = lists::listed(web, row.clone(), answer)?;
                 let mut matches = self.matches(&Facet::of(&listed.summary));
                 if let Some(words) = words.as_ref().filter(|_| matches && !self.has_words(&listed)) {
-                    // The first trace is looked through in any case: whoever goes on gets further.
+                    // The first trace is always searched in full, so that continuing makes progress.
                     let until = (filter.after != self.after).then_some(given_up);
                     match words::are_in_payloads(&*web.store, row.trace_id, words, &answer.goes_on(until)) {
                         Some(found) => matches = found,
@@ -312,8 +312,8 @@ impl Query {
         self.with_any(web, found)
     }
 
-    /// Says whether the store has any trace, if that is not known yet.
-    fn with_any(&self, web: &Web, mut found: Found) -> Result<Found, Problem> {
+    /// Determines whether the store has any traces, if that is unknown.
+    fn with_any(&self, web: &Web, mut found: QueryResult) -> Result<QueryResult, Problem> {
         if found.runs.is_empty() && !found.has_any {
             let first = Filter {
                 limit: Some(1),
@@ -324,7 +324,7 @@ impl Query {
         Ok(found)
     }
 
-    /// A run that is in the list now, as far as its place in time does not matter.
+    /// The entry of a run if it matches now, regardless of the filters by time.
     pub(crate) fn of_row(&self, web: &Web, row: TraceRow, until: Instant, answer: &mut Answer) -> Result<Option<Listed>, Problem> {
         let is = |wanted: &str, has: &Option<String>| wanted.is_empty() || has.as_deref() == Some(wanted);
         if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
@@ -336,7 +336,7 @@ impl Query {
         let listed = lists::listed(web, row.clone(), answer)?;
         let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
         let goes_on = || answer.goes_on(Some(until));
-        // What has just come may not be in the index yet.
+        // The index may not have the latest data yet.
         let has_words = Sought::of(&self.words).is_none_or(|words| {
             self.has_words(&listed)
                 || self.hits(web, goes_on()).is_some_and(is_known)
@@ -348,13 +348,13 @@ impl Query {
         Ok(fits.then_some(listed))
     }
 
-    /// Whether the filters let every run of the index through.
+    /// Whether the filters match every run.
     fn takes_any(&self) -> bool {
         let filters = [&self.status, &self.agent, &self.model, &self.version, &self.label, &self.judged];
         filters.iter().all(|filter| filter.is_empty())
     }
 
-    /// Whether a run has what the filters ask for.
+    /// Whether a run matches the filters.
     fn matches(&self, facet: &Facet) -> bool {
         let is_unknown = facet.status == "too_large";
         (self.all || facet.agent_work || is_unknown)
@@ -366,7 +366,7 @@ impl Query {
             && (self.label.is_empty() || facet.labels.iter().any(|label| is_label(label, &self.label)))
     }
 
-    /// The runs that have the words; `None`: there is no index of words, or it cannot be read in time, so the log is.
+    /// The runs that contain the words; `None`: there is no search index, or it cannot be read in time, so the log is searched.
     fn hits(&self, web: &Web, goes_on: impl Fn() -> bool + Clone + Send + 'static) -> Option<Hits> {
         let search = web.search.as_ref().filter(|_| !self.words.is_empty())?;
         let found = search.find(&self.words, &goes_on);
@@ -376,7 +376,7 @@ impl Query {
             .flatten()
     }
 
-    /// The text between quotes, which has to be there as it is.
+    /// The text in quotes, which must occur literally.
     fn phrase(&self) -> Option<Sought> {
         let phrase = self.words.split('"').nth(1).filter(|phrase| !phrase.trim().is_empty())?;
         Sought::of(phrase)
@@ -392,7 +392,7 @@ impl Query {
             || listed.trace_id.starts_with(&self.words.to_lowercase())
     }
 
-    /// What the run must be asked for where the list does not decide it. The memory that this takes is given back.
+    /// Evaluates the expression on the run if the list's facts do not decide it. The memory for that is released.
     fn expression_matches(
         &self,
         web: &Web,
@@ -417,17 +417,17 @@ impl Query {
     }
 }
 
-/// Whether `feedback=good` is the wanted label, by its name or without.
+/// Whether `feedback=good` is the wanted label, given with or without its name.
 fn is_label(label: &str, wanted: &str) -> bool {
     label == wanted || label.split_once('=').is_some_and(|(_, value)| value == wanted)
 }
 
-/// Words that are looked for.
+/// Checks the length of the words to search for.
 pub(crate) fn sought(words: String) -> Result<String, Problem> {
     match words.len() {
-        0..=LONGEST => Ok(words),
+        0..=MAX_WORDS_BYTES => Ok(words),
         bytes => Err(Problem::invalid(format!(
-            "q has {bytes} bytes; words that are looked for have at most {LONGEST}"
+            "q has {bytes} bytes; words that are looked for have at most {MAX_WORDS_BYTES}"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! The spans of a trace as they came.
+//! The spans of a trace as received.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use crate::span::{Span, TraceId};
 use crate::view::text::elapsed;
 use crate::web::url::percent_encoded;
 
-/// Spans on one page.
+/// Spans per page.
 pub(crate) const SPANS: usize = 500;
 
-/// The view of a page of spans, in order of their starts. `all`: how many there are.
+/// The view of a page of spans, by start. `all`: the total number.
 pub(crate) fn view(trace: TraceId, spans: &[&Span], from: usize, all: usize) -> Markup {
     let until = from + spans.len();
     html! {

@@ -1,18 +1,18 @@
-//! Filters that are written as text, and what is wrong with one.
+//! Filters that are written as text, and their errors.
 
 use crate::dataset::Expression;
 use crate::store;
 
-/// A filter that cannot be read.
+/// An invalid filter.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// The parameter.
     pub(crate) of: &'static str,
-    /// What is wrong with it, on lines of its own.
+    /// What is wrong with it, on separate lines.
     pub(crate) why: String,
 }
 
-/// The filters that are written as text, read.
+/// The parsed text filters.
 #[derive(Debug)]
 pub(super) struct Readings {
     /// The moment of `since`.
@@ -24,7 +24,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// Of the parameters `since`, `until` and `where`: the moments and the expression, or the first of them that cannot be read.
+    /// Parses the parameters `since`, `until` and `where`, or returns the first error.
     pub(super) fn of(since: &str, until: &str, expression: &str) -> Result<Self, Fault> {
         let moment = |of: &'static str, text: &str| match text {
             "" => Ok(None),

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::frame;
 
-/// Scripts, styles, images and requests from this server alone, nothing written into the page, no frames. Text becomes elements only
-/// through one policy of our scripts.
+/// Scripts, styles, images and requests only from this server, nothing inline, no frames. Text becomes elements only through
+/// one policy of our scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spanbridge";
 
-/// Problems are this short.
+/// Maximum bytes of a problem.
 const PROBLEM: usize = 64 << 10;
 
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
@@ -28,7 +28,7 @@ pub(crate) fn page_reply(status: StatusCode, page: Markup) -> Response {
     response
 }
 
-/// Where the front page is, if a browser asks for it: other programs get the list of paths as text.
+/// The address of the front page if a browser asks for it: other programs get the list of paths as text.
 #[must_use]
 pub(crate) fn addressed<B>(request: &Request<B>) -> Option<Uri> {
     let accepts = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -37,7 +37,7 @@ pub(crate) fn addressed<B>(request: &Request<B>) -> Option<Uri> {
     is_front.then(|| format!("/runs{query}").parse().ok()).flatten()
 }
 
-/// Gives every answer of the pages its headers, and turns a problem of the API into a page.
+/// Adds the headers of pages to every answer, and turns a problem of the API into a page.
 pub(crate) async fn dressed(request: Request<Body>, next: Next) -> Response {
     let accepts = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
     let wants_page = accepts.is_none_or(|accept| accept.contains("text/html") || accept.contains("*/*"));
@@ -55,7 +55,7 @@ pub(crate) async fn dressed(request: Request<Body>, next: Next) -> Response {
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // With `no-referrer`, browsers send `Origin: null` with our own forms.
+        // With `no-referrer`, browsers would send `Origin: null` with our own forms.
         (REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -79,7 +79,7 @@ async fn as_page(response: Response, address: &str) -> Response {
         frame::problem(parts.status.as_u16(), message)
     };
     let _ = parts.headers.remove(CONTENT_LENGTH);
-    // A browser would ask for a name and a password itself.
+    // Otherwise the browser would ask for a name and a password itself.
     let _ = parts.headers.remove(http::header::WWW_AUTHENTICATE);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     Response::from_parts(parts, Body::from(page.into_string()))

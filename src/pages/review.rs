@@ -1,4 +1,4 @@
-//! Review: the runs of a list one after the other, each judged with one key or one click.
+//! Review: the runs of a list one by one, each judged with a key or a click.
 
 use std::fmt::Write as _;
 
@@ -19,26 +19,26 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
-/// Runs of one queue.
+/// Maximum runs in a queue.
 const QUEUE: usize = 500;
-/// The parameters of the page beside the filters of the list.
+/// The page's parameters in addition to the filters of the list.
 const OWN: &[&str] = &["at", "view", "about", "labels", "from"];
-/// The labels of the keys from 1 on, unless the reader has others.
+/// The default labels of the keys from 1 on.
 const LABELS: &str = "good, bad";
-/// What is judged, unless the reader says something else.
+/// The default name of the judgement.
 const ABOUT: &str = "feedback";
-/// Keys that judge: 1 to 9.
+/// Keys for labels: 1 to 9.
 const KEYS: usize = 9;
 
-/// What the reader chose.
+/// The reader's choices.
 #[derive(Debug)]
 struct Review {
     query: Query,
-    /// What is judged.
+    /// The name of the judgement.
     about: String,
-    /// The labels of the keys, as they were given.
+    /// The labels of the keys, as entered.
     labels: String,
-    /// `timeline`, else the conversation is read.
+    /// `timeline`; otherwise the conversation is shown.
     view: String,
 }
 
@@ -56,7 +56,7 @@ impl Review {
         })
     }
 
-    /// The address of the review at a run, read in a view.
+    /// The address of the review at a run, in a view.
     fn address(&self, at: &str, view: &str) -> String {
         let mut address = self.query.address_of("/review", "", None);
         let own = [("about", self.about.as_str()), ("labels", &self.labels), ("view", view), ("at", at)];
@@ -116,7 +116,7 @@ pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     Ok(frame::page(&title, Place::Runs, scripts, &body))
 }
 
-/// Where the reader is, the way on, and what judges. `more`: the list goes on behind the queue.
+/// The position in the queue, the links, and the form. `more`: whether the list continues after the queue.
 fn bar(review: &Review, queue: &[Listed], place: usize, at: &Listed, more: bool) -> Markup {
     let address = |place: Option<usize>| {
         let run = place.and_then(|place| queue.get(place));
@@ -154,7 +154,7 @@ fn bar(review: &Review, queue: &[Listed], place: usize, at: &Listed, more: bool)
                 input type="hidden" name="t" value=(at.trace_id);
                 input type="hidden" name="name" value=(review.about);
                 input type="hidden" name="next" value=(next.unwrap_or(here));
-                // Enter in a field presses the first button: it judges nothing.
+                // Enter in a field presses the first button, so that one does not judge.
                 button.last { "Save the note" }
                 @for (at, label) in review.keys().enumerate() {
                     button name="label" value=(label) data-key=(at + 1) aria-keyshortcuts=(at + 1) { kbd { (at + 1) } " " (line(label, 40)) }
@@ -167,7 +167,7 @@ fn bar(review: &Review, queue: &[Listed], place: usize, at: &Listed, more: bool)
     }
 }
 
-/// What the reader may choose, as a form that asks for the page again.
+/// The reader's choices, as a form that reloads the page.
 fn choices(review: &Review) -> Markup {
     let kept = review.query.pairs().into_iter().filter(|(name, _)| *name != "judged");
     html! {

@@ -1,4 +1,4 @@
-//! The routes of the pages, each with the right that it takes.
+//! The routes of the pages with their required rights.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::view;
 use crate::web::Route;
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
@@ -39,7 +39,7 @@ use crate::web::request::{Asked, Named, takes_gzip};
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
 
-/// The routes of the pages, and those of the API that they need.
+/// The routes of the pages, and of the API routes they need.
 #[must_use]
 pub fn routes() -> (Vec<Route>, Vec<Route>) {
     use Right::{Admin, Read};
@@ -120,14 +120,14 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
     )
 }
 
-/// The rows of the runs with these `ids`, or without ids those of the list itself, for a list that is open already.
+/// The rows of the runs with these `ids`, or without ids those of the list itself, for a list that is already open.
 fn rows(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let query = Query::of_rows(asked)?;
     let Some(ids) = parameter(asked, "ids") else {
         return Ok(rows_of(&query.find(web, answer)?.runs, &query));
     };
     answer.reserve_in_all(lists::MEMORY)?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + SEARCH_TIMEOUT;
     let mut found = Vec::new();
     for id in ids.split(',').filter(|id| !id.is_empty()).take(query::PAGE) {
         answer.check()?;
@@ -143,7 +143,7 @@ fn rows_of(found: &[Listed], query: &Query) -> Markup {
     html! { table { tbody { @for listed in found { (runs::row(listed, longest, query, None)) } } } }
 }
 
-/// A run, or where it is if only the first digits of its id are given.
+/// A run, or a redirect to it if only the first digits of its id are given.
 fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     if TraceId::from_hex(id).is_none() {
         let found = by_prefix(web, id)?;
@@ -302,7 +302,7 @@ fn of_operations(web: &Web, asked: &Asked) -> Markup {
     let is_of = |sample: &Sample| project.is_some_and(|project| sample.project == *project);
     let store = &web.store;
     let lost = store.lost();
-    let state = operations::State {
+    let state = operations::StoreState {
         unready: store.ready().err().map(|error| error.to_string()),
         usage: store.usage().ok(),
         appended: store.appended_bytes(),

@@ -25,10 +25,10 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
 
-/// The parameters beside the filters of the list.
+/// The parameters in addition to the filters of the list.
 const OWN: &[&str] = &["to", "dedup", "split", "side", "redact"];
 
-/// Writes the documents of the runs of a list, oldest first, one a line.
+/// Writes the documents of the runs of a list, oldest first, one per line.
 pub(super) fn write(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut query = Query::of_more(asked, OWN)?;
     query.oldest = true;
@@ -97,7 +97,7 @@ fn write_run(web: &Web, run: &Run, format: &'static AnyFormat, answer: &mut Answ
     Ok(())
 }
 
-/// Rules as `export --redact` takes them in a list.
+/// Parses rules, written as a list as for `export --redact`.
 fn rules(text: &str) -> Result<Rules, Problem> {
     #[derive(Deserialize)]
     struct List {
@@ -109,7 +109,7 @@ fn rules(text: &str) -> Result<Rules, Problem> {
 }
 
 impl Query {
-    /// The command that exports the runs that it asks for. Words in payloads are no part of the language.
+    /// The command that exports the matching runs. It cannot express words in payloads.
     fn command(&self) -> String {
         let mut all: Vec<String> = Vec::new();
         let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
@@ -154,7 +154,7 @@ impl Query {
     }
 }
 
-/// The form for it below a list, with the command that does the same.
+/// The form below a list, with the command that does the same.
 pub(super) fn form(query: &Query) -> Markup {
     let kept = query.pairs().into_iter().filter(|(name, _)| *name != "order");
     html! {

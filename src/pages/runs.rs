@@ -8,7 +8,7 @@ use super::charts::{self, took};
 use super::clients::{self, Addresses};
 use super::frame::{self, Place};
 use super::places::Snippet;
-use super::query::{Found, Query};
+use super::query::{Query, QueryResult};
 use super::rows;
 use super::views;
 use super::words::{bytes, count, day, line, many, none, price, short, status, tidy, when};
@@ -22,17 +22,17 @@ use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 use crate::web::views::View;
 
-/// Bytes of the log that the index of words may be behind without a word of it.
+/// Bytes that the search index may lag behind without a note.
 const BEHIND: u64 = 1 << 20;
 
-/// The page of the list. With a parameter `a`, its runs lead to a comparison with that one.
+/// The page of the list. With a parameter `a`, its runs link to a comparison with that run.
 pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
     let mut query = Query::of(asked)?;
     query.at_once = true;
     let found = query.find(web, answer)?;
     let places = query.places(&found.runs, web, answer)?;
-    // Where they cannot be read, saving one says why.
+    // If they cannot be read, saving a view reports why.
     let saved = web.views.list().unwrap_or_default();
     let clients = clients::view(&addresses.http, &addresses.grpc);
     Ok(frame::page(
@@ -44,7 +44,7 @@ pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
 }
 
 /// The list with its filters.
-fn view(query: &Query, found: &Found, (places, saved): (&HashMap<String, Snippet>, &[View]), clients: &Markup) -> Markup {
+fn view(query: &Query, found: &QueryResult, (places, saved): (&HashMap<String, Snippet>, &[View]), clients: &Markup) -> Markup {
     if !found.has_any && found.fault.is_none() {
         return html! { h1.vh { "Runs" } (empty(clients)) };
     }
@@ -77,8 +77,8 @@ fn empty(clients: &Markup) -> Markup {
     }
 }
 
-fn filters(query: &Query, found: &Found) -> Markup {
-    // What would not look like itself is not offered.
+fn filters(query: &Query, found: &QueryResult) -> Markup {
+    // Names that could be misread are not offered.
     let is_plain = |name: &&String| !name.contains(is_harmful);
     let distinct = |of: fn(&Listed) -> Vec<&String>| found.runs.iter().flat_map(of).filter(is_plain).collect::<BTreeSet<_>>();
     let agents = distinct(|listed| listed.summary.agents.iter().collect());
@@ -140,7 +140,7 @@ fn filters(query: &Query, found: &Found) -> Markup {
     }
 }
 
-/// One label for the runs that are chosen, and the way to review all.
+/// A form to label the selected runs, and a link to review all.
 fn marking(query: &Query) -> Markup {
     html! {
         form.mark id="mark" method="post" action="/runs/evaluations" {
@@ -160,7 +160,7 @@ fn marking(query: &Query) -> Markup {
     }
 }
 
-fn table(query: &Query, found: &Found, places: &HashMap<String, Snippet>) -> Markup {
+fn table(query: &Query, found: &QueryResult, places: &HashMap<String, Snippet>) -> Markup {
     let mut times: Vec<u64> = found.runs.iter().filter_map(took).collect();
     times.sort_unstable();
     let longest = times.get(times.len().saturating_sub(1) * 95 / 100).copied().unwrap_or(1).max(1);
@@ -202,14 +202,14 @@ fn table(query: &Query, found: &Found, places: &HashMap<String, Snippet>) -> Mar
     }
 }
 
-/// One run. `longest`: nanoseconds that fill the bar. `hit`: where it has the words of the query.
+/// One run. `longest`: duration that fills the bar. `hit`: where it contains the words of the query.
 pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Snippet>) -> Markup {
     let compare = &query.compare;
     let summary = &listed.summary;
     let name = summary.agent.as_deref().or(listed.root.as_deref()).unwrap_or("not named");
     let href = match (compare.is_empty(), hit) {
         (true, None) => format!("/runs/{}", listed.trace_id),
-        // The words go with the reader.
+        // The link carries the words along.
         (true, Some(hit)) => format!(
             "/runs/{}?span={}&q={}",
             listed.trace_id,
@@ -264,7 +264,7 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
     }
 }
 
-fn pager(query: &Query, found: &Found) -> Markup {
+fn pager(query: &Query, found: &QueryResult) -> Markup {
     html! {
         div.pager {
             span { (many(found.runs.len(), "run")) " on this page" }

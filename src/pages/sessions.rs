@@ -16,7 +16,7 @@ use crate::transcript::content;
 use crate::view::seeking::Sought;
 use crate::view::text::elapsed;
 use crate::view::totals::Cost;
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
@@ -26,10 +26,10 @@ use crate::web::service::Web;
 use crate::web::sessions::{RUNS, SESSION_SORTS, SessionListed, sort};
 use crate::web::url::percent_encoded;
 
-/// Sessions on one page.
+/// Sessions per page.
 const PAGE: usize = 100;
 
-/// Sessions that are looked at for an order of the whole list.
+/// Maximum sessions that are sorted.
 const SORTED: usize = 1_000;
 
 /// The first runs of a session, and whether there are more.
@@ -49,35 +49,35 @@ pub(super) fn runs(web: &Web, session: &str) -> Result<(Vec<TraceRow>, bool), Pr
     Ok((rows, are_more))
 }
 
-/// What the list is asked for.
+/// The parameters of the list.
 #[derive(Debug, Default)]
 struct Asking {
-    /// Words of the session's name, agent, question or answer.
+    /// Words in a session's name, agent, question or answer.
     words: String,
-    /// One of [`SESSION_SORTS`]; the latest first without.
+    /// One of [`SESSION_SORTS`]; empty: latest first.
     sort: String,
     /// Only sessions with a run that failed.
     failed: bool,
-    /// The session that these would be compared with.
+    /// The session to compare these with.
     compare: Option<String>,
 }
 
 /// The sessions of a page.
 #[derive(Debug, Default)]
-struct Found {
+struct FoundSessions {
     sessions: Vec<SessionListed>,
     next: Option<SessionCursor>,
-    /// The search gave up here: the start of the last run of the last session that was looked at.
+    /// The search ran out of time here: the start of the last run of the last session examined.
     searched_to: Option<u64>,
 }
 
 impl Asking {
-    /// Sessions by what is asked for. An order needs all of them: it is that of the first [`SORTED`].
-    fn find(&self, web: &Web, after: Option<SessionCursor>, answer: &mut Answer) -> Result<Found, Problem> {
+    /// The matching sessions. Sorting needs all of them, so it covers the first [`SORTED`].
+    fn find(&self, web: &Web, after: Option<SessionCursor>, answer: &mut Answer) -> Result<FoundSessions, Problem> {
         let sought = Sought::of(&self.words);
         let most = if self.sort.is_empty() { PAGE } else { SORTED };
-        let given_up = Instant::now() + PATIENCE;
-        let (mut found, mut after) = (Found::default(), after);
+        let given_up = Instant::now() + SEARCH_TIMEOUT;
+        let (mut found, mut after) = (FoundSessions::default(), after);
         'pages: loop {
             let rows = web.store.sessions(PAGE, after.as_ref())?;
             let is_last = rows.len() < PAGE;
@@ -87,7 +87,7 @@ impl Asking {
                     found.next = after;
                     break 'pages;
                 }
-                // The first session is looked at in any case: whoever goes on gets further.
+                // The first session is always examined, so that continuing makes progress.
                 if after.is_some() && Instant::now() > given_up {
                     found.searched_to = Some(row.last_start);
                     found.next = after;
@@ -112,7 +112,7 @@ impl Asking {
         Ok(found)
     }
 
-    /// The address of the list in another order, or behind a session.
+    /// The address of the list in another order, or after a session.
     fn address(&self, sort: &str, after: Option<&SessionCursor>) -> String {
         let path = if self.compare.is_some() { "/compare/sessions" } else { "/sessions" };
         let after = after.map(|after| format!("{}.{}", after.last_start, percent_encoded(&after.session)));
@@ -133,7 +133,7 @@ impl Asking {
     }
 }
 
-/// The page of the list. `compare`: the session that these would be compared with.
+/// The page of the list. `compare`: the session to compare these with.
 pub(crate) fn page(web: &Web, asked: &Asked, compare: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
     answer.reserve_in_all(lists::MEMORY)?;
     let given = |name: &str| parameter(asked, name).map(|text| text.trim().to_owned()).unwrap_or_default();
@@ -148,7 +148,7 @@ pub(crate) fn page(web: &Web, asked: &Asked, compare: Option<&str>, answer: &mut
     Ok(frame::page("Sessions", Place::Sessions, &[], &list(&asking, &found)))
 }
 
-/// The columns that the list is sorted by.
+/// The columns by which the list can be sorted.
 const HEADS: [(&str, &str); 5] = [
     ("Runs", "runs"),
     ("Failed", "failures"),
@@ -157,7 +157,7 @@ const HEADS: [(&str, &str); 5] = [
     ("Last", "last"),
 ];
 
-fn list(asking: &Asking, found: &Found) -> Markup {
+fn list(asking: &Asking, found: &FoundSessions) -> Markup {
     let href = |session: &str| match &asking.compare {
         Some(left) => format!("/compare/sessions?a={}&b={}", percent_encoded(left), percent_encoded(session)),
         None => format!("/sessions/{}", percent_encoded(session)),
@@ -220,14 +220,14 @@ fn row(session: &SessionListed, href: &str) -> Markup {
 /// One run of a session's thread.
 #[derive(Debug)]
 pub(crate) struct Hop {
-    /// What the index knows.
+    /// Its entry in a list.
     pub(crate) listed: Listed,
-    /// What was asked, and answered.
+    /// Question and answer.
     pub(crate) said: Option<(Option<String>, Option<String>)>,
 }
 
 impl Hop {
-    /// The summary of a run.
+    /// Builds it from a run.
     pub(crate) fn of(listed: Listed, run: Option<&Run>) -> Self {
         let words = |said: &Option<Utterance>| {
             said.as_ref()
@@ -240,7 +240,7 @@ impl Hop {
     }
 }
 
-/// A session. `left_out`: runs that are not shown.
+/// A session. `left_out`: whether runs are not shown.
 pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
     let sum = |part: fn(&Listed) -> Option<u64>| hops.iter().filter_map(|hop| part(&hop.listed)).reduce(u64::saturating_add);
     let cost = hops.iter().filter_map(|hop| hop.listed.summary.cost()).reduce(Cost::plus);
@@ -300,7 +300,7 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
     }
 }
 
-/// What of a session can be copied and downloaded.
+/// Links to copy and download a session.
 fn copies(session: &str) -> Markup {
     let api = format!("/api/v1/sessions/{}", percent_encoded(session));
     html! {

@@ -1,4 +1,4 @@
-//! Two sets of runs side by side, by the questions of their runs: two sessions, or what two expressions choose of a list.
+//! Compares two sets of runs by their questions: two sessions, or the runs of a list that match each of two expressions.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,18 +22,18 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
-/// Runs of a set that are compared.
+/// Maximum runs of a set that are compared.
 const RUNS: usize = 2_000;
 /// How long the runs of a set are read.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Pairs on the page; the JSON has all.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum pairs on the page; the JSON has all.
 const PAIRS: usize = 300;
-/// Tools on the page.
+/// Maximum tools on the page.
 const TOOLS: usize = 40;
-/// Sets that are offered.
+/// Maximum sets offered.
 const OFFERED: usize = 60;
 
-/// Two sets: what two expressions choose of the runs that a list shows.
+/// Two sets: the runs of a list that match each of two expressions.
 #[derive(Debug)]
 pub(super) struct Sides {
     list: Query,
@@ -44,7 +44,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Of a request; an expression may be missing.
+    /// Parses a request; an expression may be missing.
     pub(super) fn of(asked: &Asked) -> Result<Self, Problem> {
         let mut list = Query::of_more(asked, &["b"])?;
         let left = std::mem::take(&mut list.compare);
@@ -62,7 +62,7 @@ impl Sides {
         address
     }
 
-    /// Their comparison, and whether runs are left out.
+    /// Compares them; also returns whether runs were left out.
     pub(super) fn compared(&self, web: &Web, answer: &mut Answer) -> Result<(SetComparison, bool), Problem> {
         let (mut kept, mut left_out) = (0, false);
         let mut members = |expression: &str| -> Result<Members, Problem> {
@@ -72,7 +72,7 @@ impl Sides {
                 of_list => format!("({of_list}) and ({expression})"),
             };
             let mut members = Members::new(&Key::Question);
-            let bounds = (Instant::now() + PATIENCE, RUNS);
+            let bounds = (Instant::now() + READ_TIMEOUT, RUNS);
             let read = each_run(query, bounds, web, answer, &mut |run| {
                 members.add(run);
                 members.bytes().saturating_add(kept)
@@ -86,7 +86,7 @@ impl Sides {
         Ok((compare::sets(ones, others, &mut Effort::new(&goes_on)), left_out))
     }
 
-    /// What cannot be read in an expression.
+    /// The first expression that is invalid, and why.
     fn fault(&self) -> Option<(&'static str, String)> {
         let sides = [("a", &self.left), ("b", &self.right)];
         sides
@@ -122,7 +122,7 @@ pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     Ok(frame::page("Compare sets", Place::Runs, &[], &body))
 }
 
-/// Sets of the runs at the top of the list: by version, model and label.
+/// Sets offered for the first runs of the list: by version, model and label.
 fn offered(list: &Query, web: &Web, answer: &mut Answer) -> Result<BTreeSet<String>, Problem> {
     let found = list.find(web, answer)?;
     if let Some(fault) = found.fault {
@@ -163,7 +163,7 @@ fn form(sides: &Sides, offered: &BTreeSet<String>, fault: Option<&(&'static str,
     }
 }
 
-/// How the runs of both were paired.
+/// How the runs were paired.
 fn about(compared: &SetComparison, left_out: bool) -> Markup {
     let (one, other) = (&compared.left, &compared.right);
     html! {
@@ -179,7 +179,7 @@ fn about(compared: &SetComparison, left_out: bool) -> Markup {
     }
 }
 
-/// Two sessions. `left_out`: runs of them that are not compared.
+/// Two sessions. `left_out`: whether runs were not compared.
 pub(super) fn sessions(left: &str, right: &str, compared: &SetComparison, left_out: bool) -> Markup {
     let (a, b) = (percent_encoded(left), percent_encoded(right));
     let named = |session: &str, href: &str| html! { a href={ "/sessions/" (href) } { b { (line(session, 60)) } } };

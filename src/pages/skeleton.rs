@@ -1,8 +1,8 @@
-//! A run's skeleton: what outline and waterfall need of all steps, as columns that a script reads in place.
+//! A run's skeleton: the facts of all steps for outline and waterfall, as columns that a script reads in place.
 //!
-//! Little endian. `SBS1`, the length of the head as u32, the head as JSON, padded with blanks so that the columns behind it begin at a
-//! multiple of 8; each column begins at one too. The head: `v`, `trace`, `rows`, `revision`, `start_unix_nano` (text), `nanos`, `kinds`,
-//! `at` (where each column begins), `names` (how many bytes of names).
+//! Little endian. `SBS1`, the length of the head as u32, then the head as JSON, padded with blanks so that the columns after
+//! it begin at a multiple of 8, as does each column. The head: `v`, `trace`, `rows`, `revision`, `start_unix_nano` (text),
+//! `nanos`, `kinds`, `at` (where each column begins), `names` (size of the names).
 //!
 //! | column | type | what |
 //! |---|---|---|
@@ -15,9 +15,9 @@
 //! | `id` | 8 bytes | the span id; of a step without a span 0 and the number of its row |
 //! | `names` | text | one name a line |
 //!
-//! Of a run that is watched, `since` asks for what is new. Then the columns have the rows that are new or changed, in order; `all` is how
-//! many rows there are, and `copied` has lists of three numbers: the first of the rows that stay as they are, how many, and where they
-//! are now. The names are those of the new rows alone.
+//! For a run that is being watched, `since` asks for changes. The columns then have only new or changed rows, in order;
+//! `all` is the number of all rows, and `copied` has lists of three numbers for rows that stay: the first one, how many, and
+//! their new position. The names are those of the new rows.
 
 use serde_json::{Map, Value, json};
 
@@ -32,28 +32,28 @@ use std::hash::BuildHasher as _;
 
 /// The step failed.
 pub(crate) const FAILED: u8 = 1;
-/// It has not ended.
+/// The step has not ended.
 pub(crate) const RUNNING: u8 = 2;
-/// No span records when it happened.
+/// No span records its times.
 pub(crate) const DERIVED: u8 = 4;
-/// It is on the critical path.
+/// The step is on the critical path.
 pub(crate) const CRITICAL: u8 = 8;
 /// A finding names its span.
 pub(crate) const FOUND: u8 = 16;
 
-/// Its parent is not among the spans; it may come later.
+/// Its parent is not among the spans but may arrive later.
 pub(crate) const PENDING: u8 = 32;
 
-/// Tokens that are not recorded.
+/// Unrecorded tokens.
 const NONE: u32 = u32::MAX;
-/// Columns of a name.
+/// Maximum columns of a name.
 const NAME: usize = 200;
-/// More rows than this are not sent.
-pub(crate) const MOST: usize = 1_000_000;
-/// About how many bytes a row takes, with its name.
+/// Maximum rows that are sent.
+pub(crate) const MAX_ROWS: usize = 1_000_000;
+/// Approximate bytes of a row with its name.
 pub(crate) const ROW: usize = 96;
 
-/// The columns of a run, ready to be written as bytes or as JSON.
+/// The columns of a run, to be written as bytes or JSON.
 #[derive(Debug, Default)]
 pub(crate) struct Skeleton {
     start: Vec<f64>,
@@ -71,7 +71,7 @@ pub(crate) struct Skeleton {
 }
 
 impl Skeleton {
-    /// Of an outline, at this revision of its trace.
+    /// Builds the skeleton of an outline, at this revision of its trace.
     pub(crate) fn of(outline: &Outline<'_>, revision: u64) -> Self {
         let run = outline.run;
         let mut made = Self::default();
@@ -152,7 +152,7 @@ impl Skeleton {
         (0..self.start.len()).map(digest).collect()
     }
 
-    /// What is new in it for whoever has rows of these digests; `None`: most of it is.
+    /// The changes for a client that has rows with these digests; `None`: most of it is new.
     pub(crate) fn since(&self, known: &[u64], digests: &[u64]) -> Option<Self> {
         let places: HashMap<u64, usize> = known.iter().enumerate().map(|(at, digest)| (*digest, at)).collect();
         let mut copied: Vec<[usize; 3]> = Vec::new();
@@ -204,7 +204,7 @@ impl Skeleton {
         }
     }
 
-    /// As bytes.
+    /// Writes it as bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut body: Vec<u8> = Vec::with_capacity(self.start.len() * ROW);
         let mut at = Map::new();
@@ -238,7 +238,7 @@ impl Skeleton {
         out
     }
 
-    /// As JSON, for people and for programs that would rather not read bytes. What is not recorded is `null`.
+    /// Writes it as JSON, for people, and programs that prefer not to read bytes. Unrecorded values are `null`.
     pub(crate) fn json(&self) -> Value {
         let tokens = |list: &[u32]| list.iter().map(|count| (*count != NONE).then_some(*count)).collect::<Vec<_>>();
         let mut out = self.head.clone();

@@ -1,4 +1,4 @@
-//! A span as it came: its attributes, each with its use, its scope and resource, its events and log records.
+//! A span as received: attributes with their use, scope and resource, events and log records.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -11,38 +11,38 @@ use crate::run::Run;
 use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, UnixNanos};
 use crate::view::text::elapsed;
 
-/// A span with what the dialects made of it.
+/// A span with the dialects' interpretation.
 #[derive(Debug)]
 pub(crate) struct OfSpan<'a> {
     /// The span.
     pub(crate) span: &'a Span,
-    /// What became of its attributes.
+    /// The use of its attributes.
     pub(crate) explained: Vec<Explained>,
     /// Its log records.
     pub(crate) logs: Vec<&'a LogRecord>,
-    /// Of its first links, whether the store has their traces.
+    /// For each of its first links, whether the store has the linked trace.
     pub(crate) stored: Vec<bool>,
 }
 
-/// Links that are shown.
+/// Maximum links shown.
 pub(crate) const LINKS: usize = 20;
 
 impl OfSpan<'_> {
-    /// Events and log records.
+    /// Number of events and log records.
     pub(crate) fn events(&self) -> usize {
         self.span.events.len() + self.logs.len()
     }
 }
 
-/// How many attributes are guessed or left.
+/// Number of attributes that are guessed or unmapped.
 pub(crate) fn unmapped(of: &OfSpan<'_>) -> usize {
     of.explained.iter().filter(|one| !matches!(one.fate, Fate::Mapped { .. })).count()
 }
 
-/// Characters of a value on one line.
+/// Maximum characters of a value on one line.
 const SHORT: usize = 400;
 
-/// A value on one line, and as a whole where a line does not show it: text with its lines, JSON indented.
+/// A value on one line, and in full if the line does not show all: text with its lines, JSON indented.
 fn readings(value: &AnyValue) -> (String, Option<String>) {
     let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
     let short = line(block_of(&text, 2_000), SHORT);
@@ -58,15 +58,15 @@ fn readings(value: &AnyValue) -> (String, Option<String>) {
     (short, (!is_shown).then_some(whole))
 }
 
-/// Bytes of a value that the narrowest column shows.
+/// Bytes of a value that fit the narrowest column.
 const ONE_LINE: usize = 80;
 
-/// A value that opens. `key`: its name.
+/// A value that can be opened. `key`: its name.
 fn opens(key: &str, whole: &str, open: bool) -> Markup {
     html! { details.whole open[open] { summary { "All of it, " (super::words::bytes(whole.len())) } (boxed(key, whole, None)) } }
 }
 
-/// All attributes, those first that no rule reads.
+/// All attributes, starting with those that no rule reads.
 pub(crate) fn attributes(run: &Run, of: &OfSpan<'_>) -> Markup {
     let count = |is: fn(&Fate) -> bool| of.explained.iter().filter(|one| is(&one.fate)).count();
     let mapped = count(|fate| matches!(fate, Fate::Mapped { .. }));
@@ -150,7 +150,7 @@ fn pairs(attributes: &Attributes) -> Markup {
             dt.mono { (line(key, 160)) }
             dd.mono {
                 @match whole {
-                    // A stack trace is nothing on one line.
+                    // A stack trace is not readable on one line.
                     Some(whole) => { @let lines = value.as_str().is_some_and(|text| text.contains('\n')); @if !lines { div.vl { (short) } } (opens(key, &whole, lines)) },
                     None => (short),
                 }

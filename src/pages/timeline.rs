@@ -1,4 +1,4 @@
-//! Outline and waterfall of a run: rows that are readable without scripts, and the places where the script draws.
+//! Outline and waterfall of a run: rows that are readable without scripts, and containers in which the script draws.
 
 use maud::{Markup, html};
 
@@ -16,14 +16,14 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
-/// Rows that the server writes on one page.
+/// Rows per page as rendered by the server.
 pub(crate) const ROWS: usize = 200;
-/// Rows that a file has without its script, and steps in full.
+/// Rows in a file without its script, and steps in full.
 pub(crate) const FILE_ROWS: usize = 5_000;
-/// Classes of the indentation go so far.
+/// Maximum depth of the indentation classes.
 const DEPTH: usize = 16;
 
-/// The timeline of a run, with the step that is asked for.
+/// The timeline of a run, with the requested step.
 pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer) -> Result<Markup, Problem> {
     let run = loaded.run()?;
     let outline = Outline::of(run);
@@ -42,7 +42,7 @@ pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer)
     Ok(view(&outline, from, selected, &about))
 }
 
-/// The row of a step or a span, else of the one that is to be looked at first.
+/// The row of a step or span, else the one to look at first.
 fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     let named = id.and_then(|id| {
         let is_named = |step: &Step| step.id == id || step.span_id.is_some_and(|span| span.to_string() == id);
@@ -51,7 +51,7 @@ fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     named.unwrap_or_else(|| outline.first_to_look_at())
 }
 
-/// The view. `from`: the first row that the server writes.
+/// The view. `from`: the first row rendered by the server.
 pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>) -> Markup {
     let run = outline.run;
     let mut families = [0_u64; FAMILIES.len()];
@@ -178,7 +178,7 @@ fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool, ser
     }
 }
 
-/// Where a bar begins and how long it is, in percent with three digits.
+/// Start and length of a bar, in percent with three digits.
 fn place(began: u64, nanos: u64, whole: u64) -> (String, String) {
     let thousandths = |part: u64| (u128::from(part) * 100_000 / u128::from(whole.max(1))).min(100_000);
     let left = thousandths(began);

@@ -4,17 +4,17 @@ use maud::{Markup, html};
 
 use super::words::{self, SHOWN, beginning};
 
-/// A value. `whole`: where all of it is, as text.
+/// A value. `whole`: the link to all of it, as text.
 pub(crate) fn value(caption: &str, text: &str, whole: Option<&str>) -> Markup {
     boxed("val", caption, text, whole, SHOWN)
 }
 
-/// A value of which the page has no more than so many bytes, in a file that has nothing else of it.
+/// A value of at most `most` bytes, in a file that has nothing else of it.
 pub(crate) fn value_up_to(caption: &str, text: &str, most: usize) -> Markup {
     boxed("val", caption, text, None, most)
 }
 
-/// What went wrong.
+/// An error.
 pub(crate) fn failure(caption: &str, text: &str) -> Markup {
     boxed("val badv", caption, text, None, SHOWN)
 }

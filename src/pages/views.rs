@@ -7,7 +7,7 @@ use super::words::line;
 use crate::view::text::is_harmful;
 use crate::web::views::{NAME, View};
 
-/// The views, and the form where the list has filters.
+/// The views, and the form if the list has filters.
 pub(super) fn view(query: &Query, saved: &[View]) -> Markup {
     let here = query.address("", None);
     let is_saved = saved.iter().any(|view| view.address == here);

@@ -10,10 +10,10 @@ use crate::operation::Kind;
 use crate::view::text::{block, harmless, one_line};
 use crate::view::totals::Cost;
 
-/// Bytes of a value that a page shows before it gives only the number of the rest.
+/// Bytes of a value that a page shows; of the rest it gives only the size.
 pub(crate) const SHOWN: usize = 64 << 10;
 
-/// Text of others on its lines; control and bidirectional characters as escapes.
+/// Text from others with its lines; control and bidirectional characters are escaped.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     harmless(text)
 }
@@ -41,7 +41,7 @@ pub(crate) fn when(nanos: u64, digits: usize) -> String {
     text
 }
 
-/// A time as an element, with all its digits beside it: the page's script writes it in local time.
+/// A time as an element with all its digits as title; the page's script shows it in local time.
 pub(crate) fn time(nanos: u64, digits: usize) -> Markup {
     let exact = when(nanos, 9);
     html! { time datetime={ (exact.replace(' ', "T")) "Z" } data-ns=(nanos) title={ (exact) " UTC" } { (when(nanos, digits)) } }
@@ -83,7 +83,7 @@ pub(crate) fn short(number: u64) -> String {
     }
 }
 
-/// An amount in a column, where dots are below one another: four digits behind each, and all that are known beside it.
+/// An amount in a column, with decimal points aligned: four digits, and all known ones as title.
 pub(crate) fn price(cost: Cost) -> Markup {
     let amount = cost.dollars;
     let shown = match amount {
@@ -113,12 +113,12 @@ pub(crate) fn many(number: usize, what: &str) -> String {
     format!("{} {what}{ending}", count(number as u64))
 }
 
-/// At most so many characters of a text on one line.
+/// At most `most` characters of a text on one line.
 pub(crate) fn line(text: &str, most: usize) -> String {
     one_line(text, most)
 }
 
-/// The beginning of a text of others, at most so many bytes, and how many bytes there are in all if that is not the whole.
+/// The beginning of a text from others, at most `most` bytes, and its full size if that is not all.
 pub(crate) fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
     if text.len() <= most {
         return (block(text), None);
@@ -126,7 +126,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
     (block(block_of(text, most)), Some(text.len()))
 }
 
-/// The beginning of a text that is plain already, at most so many bytes.
+/// The beginning of a text that is already plain, at most `most` bytes.
 pub(crate) fn block_of(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
@@ -152,7 +152,7 @@ pub(crate) fn kind(kind: Kind) -> Markup {
     html! { span class={ "kd k-" (family(kind)) } { (kind.name().replace('_', " ")) } }
 }
 
-/// How a run or a step ended: `ok`, `error`, `cancelled`, `running`, or a word for what is not known.
+/// The outcome of a run or step: `ok`, `error`, `cancelled`, `running`, or a word for an unknown one.
 pub(crate) fn status(status: &str, hide_ok: bool) -> Markup {
     let (class, word) = match status {
         "ok" => ("ok", "OK"),
@@ -178,7 +178,7 @@ pub(crate) fn status(status: &str, hide_ok: bool) -> Markup {
     }
 }
 
-/// What is not recorded: another word than 0.
+/// Text for an unrecorded value, to distinguish it from 0.
 pub(crate) fn none(words: &str) -> Markup {
     html! { span.none { (words) } }
 }

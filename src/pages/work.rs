@@ -5,14 +5,14 @@ use std::time::Instant;
 use maud::{Markup, html};
 
 use super::asking::parameter;
-use super::each::{Read, each_run};
+use super::each::{ReadProgress, each_run};
 use super::frame::{self, Place};
 use super::load::Loaded;
 use super::query::Query;
 use super::words::{count, line, many, time};
 use crate::view::text::elapsed;
 use crate::view::totals::BY;
-use crate::web::allowance::PATIENCE;
+use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
@@ -20,10 +20,10 @@ use crate::web::service::Web;
 use crate::web::sessions::sort;
 use crate::web::work::{SHARE_SORTS, Share, Shares};
 
-/// Rows of one table.
+/// Maximum rows of a table.
 const ROWS: usize = 60;
 
-/// Of one run.
+/// The page for one run.
 pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let loaded = Loaded::of(web, id, answer)?;
     let mut shares = [(); BY.len()].map(|()| Shares::default());
@@ -36,15 +36,15 @@ pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) ->
     page(asked, &format!("{path}/work?"), shares, &head, &html! {})
 }
 
-/// Of the runs of a list, for as long as a search may take.
+/// The page for the runs of a list, within the time limit of a search.
 pub(super) fn of_list(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let query = Query::of_more(asked, &["sort"])?;
     let list = query.address("", None);
     let own = query.address_of("/work", "", None);
     let own = format!("{own}{}", if own.contains('?') { '&' } else { '?' });
     let mut shares = [(); BY.len()].map(|()| Shares::default());
-    let bounds = (Instant::now() + PATIENCE, usize::MAX);
-    let Read { runs, to } = each_run(query, bounds, web, answer, &mut |run| {
+    let bounds = (Instant::now() + SEARCH_TIMEOUT, usize::MAX);
+    let ReadProgress { runs, to } = each_run(query, bounds, web, answer, &mut |run| {
         BY.iter().zip(&mut shares).for_each(|((_, by), shares)| shares.add(run, *by));
         0
     })?;

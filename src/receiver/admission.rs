@@ -1,11 +1,11 @@
-//! The memory of all requests in progress.
+//! The memory limit for all requests in progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::reject::Rejection;
 
-/// The bytes that all requests in progress may take together.
+/// A budget of bytes shared by all requests in progress.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: usize,
@@ -30,30 +30,30 @@ impl Budget {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Admits no further request.
+    /// Rejects all further requests.
     pub(crate) fn shut(&self) {
         self.shut.store(true, Ordering::Relaxed);
     }
 }
 
-/// The bytes of one request in progress; released when dropped.
+/// The bytes reserved for one request, released on drop.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<Budget>,
     bytes: usize,
-    /// What this request may take by itself.
+    /// Maximum bytes for this request.
     most: usize,
 }
 
-/// A request is small if it takes at most this fraction of the budget.
-const SMALL: usize = 64;
-/// This fraction of the budget is reserved for small requests.
-const KEPT: usize = 8;
+/// A request is small up to this fraction of the budget.
+const SMALL_SHARE: usize = 64;
+/// Fraction of the budget that is reserved for small requests.
+const RESERVED_SHARE: usize = 8;
 
-/// A request may take this many times its bytes after decompression, because what it becomes is larger than what came.
-const TIMES: usize = 8;
-/// In addition, whatever its size, this many bytes.
-const BESIDE: usize = 48 << 20;
+/// A request may take this many times its decompressed size, because it grows while it is processed,
+const MAX_FACTOR: usize = 8;
+/// plus this many bytes, whatever its size.
+const MAX_EXTRA: usize = 48 << 20;
 
 impl Reservation {
     /// Admits a request, with no bytes yet.
@@ -72,17 +72,17 @@ impl Reservation {
         })
     }
 
-    /// Sets the length of the request after decompression. From now on it may take a multiple of that and no more.
+    /// Sets the decompressed size of the request, which limits what it may take from now on.
     pub(crate) fn is_of(&mut self, bytes: usize) {
-        self.most = bytes.saturating_mul(TIMES).saturating_add(BESIDE);
+        self.most = bytes.saturating_mul(MAX_FACTOR).saturating_add(MAX_EXTRA);
     }
 
-    /// Takes more bytes.
+    /// Reserves more bytes.
     ///
     /// # Errors
     ///
-    /// The request takes more than the budget, or too much for its length, so it can never succeed; or the requests in progress take
-    /// too much right now.
+    /// The request needs more than the budget, or too much for its size, so it can never succeed; or the requests in
+    /// progress take too much at the moment.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Rejection> {
         let own = self.bytes.saturating_add(bytes);
         if own > self.budget.limit || own > self.most {
@@ -91,11 +91,11 @@ impl Reservation {
             });
         }
         let before = self.budget.in_flight.fetch_add(bytes, Ordering::Relaxed);
-        // Large requests leave some room for small ones, unless one is alone.
-        let small = own <= self.budget.limit / SMALL;
+        // Large requests leave room for small ones, unless there is only one.
+        let small = own <= self.budget.limit / SMALL_SHARE;
         let limit = match small || before <= self.bytes {
             true => self.budget.limit,
-            false => self.budget.limit - self.budget.limit / KEPT,
+            false => self.budget.limit - self.budget.limit / RESERVED_SHARE,
         };
         if before.saturating_add(bytes) > limit {
             self.budget.in_flight.fetch_sub(bytes, Ordering::Relaxed);
@@ -108,13 +108,13 @@ impl Reservation {
         Ok(())
     }
 
-    /// Bytes that it has taken.
+    /// Bytes reserved so far.
     #[must_use]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Releases some of its bytes.
+    /// Releases some bytes.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -1,5 +1,5 @@
-//! The bytes of a body, in memory that grows with what has arrived: an announced length is only a hint. Bytes
-//! count as in flight once they have arrived.
+//! Reads a body into memory that grows with what has arrived: an announced length is only a hint. Bytes count as in flight
+//! once they have arrived.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use super::admission::Reservation;
 use super::buffer::room;
-use super::limits::{Limits, SLOWEST, timeout};
+use super::limits::{Limits, MIN_BYTES_PER_SECOND, timeout};
 use super::reject::Rejection;
 use super::service::Receiver;
 
 impl Receiver {
-    /// Reads a body, never more of it than the limit. `length` determines its length from its beginning, if possible.
+    /// Reads a body up to the limit. `length` determines the total length from the first bytes, if possible.
     pub(super) async fn read_body<B>(
         &self,
         body: &mut B,
@@ -44,7 +44,7 @@ impl Receiver {
         let last = begin + timeout(request_seconds);
         loop {
             let patience = Instant::now() + timeout(body_seconds);
-            let on_the_whole = begin + timeout(body_seconds) + Duration::from_secs((bytes.len() / SLOWEST) as u64);
+            let on_the_whole = begin + timeout(body_seconds) + Duration::from_secs((bytes.len() / MIN_BYTES_PER_SECOND) as u64);
             let until = patience.min(on_the_whole);
             let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
             let frame = frame.map_err(|_| match until < last {
@@ -65,7 +65,7 @@ impl Receiver {
                 reservation.grow(total - reserved)?;
                 reserved = total;
             }
-            // Memory that nothing was written to is none yet.
+            // Memory that was never written to is not allocated by the system yet.
             if total > bytes.capacity() {
                 let capacity = room(bytes.capacity(), total, reported).min(limit);
                 bytes.reserve_exact(capacity - bytes.len());

@@ -1,27 +1,30 @@
 //! The growth of a buffer whose length the sender announces.
 
-/// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
-const TRUSTED: usize = 4 << 20;
+/// Maximum memory allocated for announced bytes that have not arrived; most requests are smaller.
+const MAX_TRUSTED_BYTES: usize = 4 << 20;
 
-/// The new size of a buffer of `now` bytes that needs `needed`. `reported`: the announced number of bytes.
+/// The new capacity of a buffer of `now` bytes that needs `needed`. `reported`: the announced length.
 pub(super) fn room(now: usize, needed: usize, reported: Option<usize>) -> usize {
     let doubled = now.saturating_mul(2);
     match reported {
-        Some(reported) if reported >= needed => needed.max(reported.min(doubled.max(TRUSTED))),
+        Some(reported) if reported >= needed => needed.max(reported.min(doubled.max(MAX_TRUSTED_BYTES))),
         _ => needed.max(doubled),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{TRUSTED, room};
+    use super::{MAX_TRUSTED_BYTES, room};
 
     #[test]
     fn memory_for_what_is_announced_comes_with_the_bytes() {
         const MIB: usize = 1 << 20;
         assert_eq!(room(0, 100, Some(3 * MIB)), 3 * MIB);
-        assert_eq!(room(0, 100, Some(64 * MIB)), TRUSTED);
-        assert_eq!(room(TRUSTED, TRUSTED + 1, Some(64 * MIB)), 2 * TRUSTED);
+        assert_eq!(room(0, 100, Some(64 * MIB)), MAX_TRUSTED_BYTES);
+        assert_eq!(
+            room(MAX_TRUSTED_BYTES, MAX_TRUSTED_BYTES + 1, Some(64 * MIB)),
+            2 * MAX_TRUSTED_BYTES
+        );
         assert_eq!(room(32 * MIB, 32 * MIB + 1, Some(40 * MIB)), 40 * MIB);
     }
 

@@ -1,5 +1,5 @@
-//! What was received, for `/metrics`: under the OpenTelemetry Collector's names where it counts the same, so that its
-//! dashboards work, and as `spanbridge_*` where it has no name.
+//! Counts of received data for `/metrics`: with the names of the OpenTelemetry Collector where the meaning is the same, so
+//! that its dashboards work, and as `spanbridge_*` otherwise.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub struct Counters {
     items_refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-/// Of one signal over one transport.
+/// Counts of one signal over one transport.
 #[derive(Debug, Default)]
 struct Flow {
     requests: AtomicU64,
@@ -38,7 +38,7 @@ fn load(counter: &AtomicU64) -> u64 {
 }
 
 impl Flow {
-    /// As the Collector counts: answered with success, whether new or not.
+    /// As the Collector counts: answered with success, whether new or repeated.
     fn accepted(&self) -> u64 {
         load(&self.stored) + load(&self.duplicates)
     }
@@ -76,7 +76,7 @@ impl Counters {
         }
     }
 
-    /// Items of a request that the store could not take; the request is counted by [`Counters::refused`].
+    /// Counts the items of a request that could not be stored; the request itself is counted by [`Counters::refused`].
     pub(super) fn not_stored(&self, signal: Signal, transport: Transport, items: usize) {
         add(&self.of(signal, transport).refused, items);
     }
@@ -85,7 +85,7 @@ impl Counters {
         self.requests_refused.add("OTLP", rejection.name());
     }
 
-    /// Spans and log records that are stored, and those that were there already.
+    /// Spans and log records stored, and those that were repeats.
     #[must_use]
     pub fn accepted(&self) -> (u64, u64) {
         let [traces, logs, _] = &self.signals;
@@ -93,13 +93,13 @@ impl Counters {
         (sum(|of| &of.stored), sum(|of| &of.duplicates))
     }
 
-    /// Requests with log records that were answered with success.
+    /// Number of successful requests with log records.
     pub(crate) fn log_requests(&self) -> u64 {
         let [_, logs, _] = &self.signals;
         logs.iter().map(|flow| load(&flow.requests)).sum()
     }
 
-    /// All counts.
+    /// Writes all counts.
     pub fn write(&self, out: &mut Text) {
         for (signal, items) in [
             (Signal::Traces, "spans"),

@@ -1,4 +1,4 @@
-//! Documents and blocks over HTTP: read within the limits of export requests, and stored in the same way.
+//! Documents and blocks over HTTP: read within the limits of export requests, and stored the same way.
 
 use std::sync::Arc;
 
@@ -20,31 +20,31 @@ use crate::span::Signal;
 /// The body of a request.
 #[derive(Debug)]
 pub struct Document {
-    /// The text, decompressed. Its memory, and what reading it takes, is released when the last clone is dropped: work on
-    /// another thread goes on when the client is gone, and has a clone until it ends.
+    /// The decompressed text. Its memory, and what is reserved for reading it, is released when the last clone is dropped:
+    /// work on another thread outlives the client's connection, and keeps a clone until it ends.
     pub bytes: Bytes,
 }
 
-/// Bytes with what is reserved for them.
-struct Held {
+/// Bytes with their reservation.
+struct ReservedBytes {
     bytes: Vec<u8>,
     _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Bytes that working on a text takes beside it.
+/// Estimates the memory needed to process a text, in addition to the text.
 pub type Cost = fn(&[u8]) -> usize;
 
 /// Larger documents are processed on another thread, so that small requests do not wait for them.
-const SMALL: usize = 64 << 10;
+const SMALL_BYTES: usize = 64 << 10;
 
 impl Document {
-    /// Decompresses a body, and reserves what reading it takes.
+    /// Decompresses a body, and reserves memory for reading it.
     fn of(body: Vec<u8>, encoding: Option<Encoding>, limit: usize, cost: Cost, mut reservation: Reservation) -> Result<Self, Rejection> {
         let bytes = match encoding {
             None => body,
@@ -71,7 +71,7 @@ impl Document {
             },
             other => other,
         })?;
-        let held = Held {
+        let held = ReservedBytes {
             bytes,
             _reservation: reservation,
         };
@@ -81,7 +81,7 @@ impl Document {
     }
 }
 
-/// The text of a document that its format packs; other bytes as they came.
+/// Unpacks a document whose format is an archive; other bytes are returned unchanged.
 fn unpacked(bytes: Vec<u8>, limit: usize, reservation: &mut Reservation) -> Result<Vec<u8>, Rejection> {
     let mut refused = None;
     let text = formats::unpacked(&bytes, limit, &mut |more| {
@@ -102,24 +102,24 @@ fn unpacked(bytes: Vec<u8>, limit: usize, reservation: &mut Reservation) -> Resu
     Ok(text)
 }
 
-/// What became of spans that were stored.
+/// The outcome of storing spans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Those that are new.
+    /// Number of new spans.
     pub stored: usize,
-    /// Those that were there already, in a request with the same bytes.
+    /// Number of spans stored before, in a request with the same bytes.
     pub duplicates: usize,
-    /// Those of traces that were deleted on request, which are not stored.
+    /// Number of spans not stored because their traces were deleted on request.
     pub deleted: usize,
 }
 
 impl Receiver {
-    /// Reads the body of a request that carries JSON. `cost`: what is taken for what will be made of it.
+    /// Reads the body of a request with JSON. `cost`: the memory to reserve for processing it.
     ///
     /// # Errors
     ///
-    /// It is of another type, larger than allowed, slower than allowed, or cannot be decompressed; or the requests in work take
-    /// too much memory just now.
+    /// It has another type, is too large or too slow, or cannot be decompressed; or the requests in progress take too much
+    /// memory at the moment.
     pub async fn document<B>(&self, request: Request<B>, cost: Cost) -> Result<Document, Rejection>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -144,7 +144,7 @@ impl Receiver {
         let limit = self.limits.request_bytes;
         let mut reservation = Reservation::new(&self.budget)?;
         let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;
-        if encoding.is_none() && bytes.len() <= SMALL {
+        if encoding.is_none() && bytes.len() <= SMALL_BYTES {
             return Document::of(bytes, None, limit, cost, reservation);
         }
         let turn = Arc::clone(&self.blocking).acquire_owned().await;
@@ -161,11 +161,11 @@ impl Receiver {
         self.redaction.rules()
     }
 
-    /// Stores the spans of an `ExportTraceServiceRequest` that was made here, as if it had come in a request.
+    /// Stores the spans of an `ExportTraceServiceRequest` built here, as if it had been received.
     ///
     /// # Errors
     ///
-    /// As for a request.
+    /// Those of a received request.
     pub async fn store(&self, message: Vec<u8>) -> Result<Stored, Rejection> {
         let stored = self.store_message(message).await;
         if let Err(rejection) = &stored {
@@ -199,7 +199,7 @@ impl Receiver {
         })
     }
 
-    /// Counts spans that were stored without [`Receiver::store`].
+    /// Counts spans stored without [`Receiver::store`].
     pub fn count(&self, spans: usize, bytes: usize) {
         let taken = Taken {
             received: spans,
@@ -210,7 +210,7 @@ impl Receiver {
     }
 }
 
-/// The content type of a request, if it is neither JSON nor an archive of it. A request without one is taken for JSON.
+/// The content type of a request, if it is neither JSON nor an archive of it. Without one, JSON is assumed.
 fn other_type(headers: &HeaderMap) -> Option<String> {
     let types = headers.get_all(CONTENT_TYPE).iter().map(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());

@@ -6,7 +6,7 @@ use super::admission::Reservation;
 use super::limits::Encoding;
 use crate::span::{Refused, Signal};
 
-/// How a request came.
+/// The transport of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transport {
     Grpc,
@@ -16,7 +16,7 @@ pub(super) enum Transport {
 impl Transport {
     pub(super) const ALL: [Self; 2] = [Self::Grpc, Self::Http];
 
-    /// The Collector's word.
+    /// The Collector's name for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Grpc => "grpc",
@@ -25,27 +25,27 @@ impl Transport {
     }
 }
 
-/// How the message is written.
+/// The encoding of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Protobuf,
     Json,
 }
 
-/// One export request, as it came.
+/// One export request as received.
 #[derive(Debug)]
 pub(super) struct Export {
     pub(super) signal: Signal,
     pub(super) transport: Transport,
     pub(super) form: Form,
-    /// It was made of a document: such spans are compressed when they are stored.
+    /// Built from a document: such spans are compressed when they are stored.
     pub(super) of_document: bool,
     pub(super) encoding: Option<Encoding>,
     pub(super) body: Bytes,
     pub(super) reservation: Reservation,
 }
 
-/// What became of a request. `stored + duplicates + deleted + refused_count = received`.
+/// The outcome of a request. `stored + duplicates + deleted + refused_count = received`.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) received: usize,
@@ -53,9 +53,9 @@ pub(super) struct Taken {
     pub(super) duplicates: usize,
     /// Items of traces that were deleted on request.
     pub(super) deleted: usize,
-    /// The first of the refused items.
+    /// The first refused items.
     pub(super) refused: Vec<Refused>,
     pub(super) refused_count: usize,
-    /// How often the replacement character replaced something that could not be read as text.
+    /// How often invalid text was replaced by the replacement character.
     pub(super) replaced: usize,
 }

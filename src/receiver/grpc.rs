@@ -1,5 +1,5 @@
-//! OTLP/gRPC: unary calls over HTTP/2, framed by hand, so that limits, codes and details are ours, and the bytes of a
-//! request reach the log as they came.
+//! OTLP/gRPC: unary calls over HTTP/2 with our own framing, so that we control limits, codes and details, and the bytes of a
+//! request reach the log unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
-/// Where clients on gRPC's C core look for the hint.
+/// Where clients based on gRPC's C core look for the hint.
 const RETRY_INFO: HeaderName = HeaderName::from_static("google.rpc.retryinfo-bin");
 const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
@@ -34,10 +34,10 @@ const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encodin
 const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 const HEALTH_WATCH: &str = "/grpc.health.v1.Health/Watch";
 
-/// A compressed flag and a length precede the message.
+/// Bytes before a message: a compression flag and the length.
 const FRAME: usize = 5;
 
-/// Whether a path is answered without a token: it reveals only that the bridge is there.
+/// Whether a path is answered without a token: it reveals only that the bridge is running.
 pub(super) fn is_health(path: &str) -> bool {
     path == HEALTH_CHECK || path == HEALTH_WATCH
 }
@@ -96,7 +96,7 @@ where
     Ok(status::response_protobuf(&receiver.take(export).await?))
 }
 
-/// The service that a call to the health service asks about.
+/// The service named in a call to the health service.
 async fn asked<B>(receiver: &Receiver, body: &mut B) -> Result<String, Rejection>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -132,7 +132,7 @@ fn now(receiver: &Receiver) -> Serving {
     }
 }
 
-/// The call stays open until the end begins.
+/// Answers a `Watch` call, which stays open until shutdown begins.
 async fn watch<B>(receiver: &Receiver, connection: Option<&OpenWatches>, body: &mut B) -> Result<Response<Body>, Rejection>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -152,7 +152,7 @@ where
     Ok(respond(body.boxed_unsync()))
 }
 
-/// Gives up at the deadline that the client has set.
+/// Applies the deadline set by the client.
 async fn within<T>(headers: &HeaderMap, work: impl Future<Output = Result<T, Rejection>>) -> Result<T, Rejection> {
     let Some(value) = headers.get(TIMEOUT) else { return work.await };
     let timeout = timeout(value.as_bytes()).ok_or_else(|| Rejection::Timeout {
@@ -180,13 +180,13 @@ fn timeout(value: &[u8]) -> Option<Duration> {
     }
 }
 
-/// How long a body is with the message whose frame it begins with; `None`: that has not come yet.
+/// Length of a body whose first bytes are a message's frame; `None`: the frame header is incomplete.
 fn frame_length(begin: &[u8]) -> Option<usize> {
     let [_, length @ ..] = *begin.first_chunk::<FRAME>()?;
     Some(FRAME.saturating_add(u32::from_be_bytes(length) as usize))
 }
 
-/// The one message of a unary call.
+/// Removes the frame around the only message of a unary call.
 fn unframe(framed: Bytes) -> Result<(bool, Bytes), Rejection> {
     let (Some(length), Some(flag)) = (frame_length(&framed), framed.first()) else {
         return Err(match framed.is_empty() {
@@ -232,7 +232,7 @@ fn respond(body: Body) -> Response<Body> {
     response
 }
 
-/// An error without a message: all in the headers.
+/// An error without a message: everything is in the headers.
 pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
     let mut response = respond(full(Bytes::new()));
     let headers = response.headers_mut();
@@ -243,7 +243,7 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
     response
 }
 
-/// Code, words and details, as gRPC's metadata.
+/// Adds an error's code, message and details as gRPC metadata.
 fn describe(rejection: &Rejection, headers: &mut HeaderMap) {
     let response_status = rejection.response_status();
     let binary = |bytes: Vec<u8>| HeaderValue::from_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes));
@@ -259,7 +259,7 @@ fn describe(rejection: &Rejection, headers: &mut HeaderMap) {
     }
 }
 
-/// As gRPC writes messages: printable ASCII but `%` as it is. Headers are small: 1 KiB at most.
+/// Encodes a message as gRPC requires: printable ASCII except `%` is kept. At most 1 KiB, because headers must be small.
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! The protocol and the compression in the headers of a request.
+//! Protocol and compression in the headers of a request.
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
@@ -12,7 +12,7 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/grpc") || essence.eq_ignore_ascii_case("application/grpc+proto")
 }
 
-/// The compression in a header. At most one: each further one would be another chance for a bomb.
+/// The compression named in a header. Only one is allowed: each further one would be another chance for a bomb.
 pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Option<Encoding>, Rejection> {
     let values = headers
         .get_all(header)

@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: serving until the shutdown begins. All services have the same status.
+//! `grpc.health.v1`: serving until shutdown begins. All services have the same status.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::reject::Rejection;
 
-/// What a client asks for; empty: the whole program.
+/// The service a client asks about; empty: the whole program.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CheckRequest {
     #[prost(string, tag = "1")]
@@ -37,7 +37,7 @@ impl Serving {
     }
 }
 
-/// Whether there is a service of this name.
+/// Whether a service of this name exists.
 pub(super) fn known(service: &str) -> bool {
     matches!(
         service,
@@ -48,12 +48,12 @@ pub(super) fn known(service: &str) -> bool {
     )
 }
 
-/// `Watch` calls that may be open on all connections together.
-const WATCHES: usize = 1_024;
-/// `Watch` calls that may be open on one connection.
-const CONNECTION_WATCHES: usize = 8;
+/// Maximum open `Watch` calls on all connections together.
+const MAX_WATCHES: usize = 1_024;
+/// Maximum open `Watch` calls on one connection.
+const MAX_CONNECTION_WATCHES: usize = 8;
 
-/// How many `Watch` calls are open: those of the process, or those of one connection.
+/// The number of open `Watch` calls, of the process or of one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenWatches(Arc<AtomicUsize>);
 
@@ -65,7 +65,7 @@ impl OpenWatches {
     }
 }
 
-/// Counts one call of `Watch` as open until it is dropped.
+/// Counts one `Watch` call as open until it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenWatch(Arc<AtomicUsize>);
 
@@ -75,19 +75,19 @@ impl Drop for OpenWatch {
     }
 }
 
-/// Counts a call of `Watch`, in the process and on its connection.
+/// Counts a `Watch` call, for the process and for its connection.
 pub(super) fn open_watch(process: &OpenWatches, connection: Option<&OpenWatches>) -> Result<Vec<OpenWatch>, Rejection> {
     let too_many = |place, limit| Rejection::Watches { place, limit };
-    let on_connection = connection.map(|watches| watches.open(CONNECTION_WATCHES));
-    let in_process = process.open(WATCHES);
+    let on_connection = connection.map(|watches| watches.open(MAX_CONNECTION_WATCHES));
+    let in_process = process.open(MAX_WATCHES);
     match (on_connection, in_process) {
-        (Some(None), _) => Err(too_many("on this connection", CONNECTION_WATCHES)),
-        (_, None) => Err(too_many("on all connections together", WATCHES)),
+        (Some(None), _) => Err(too_many("on this connection", MAX_CONNECTION_WATCHES)),
+        (_, None) => Err(too_many("on all connections together", MAX_WATCHES)),
         (on_connection, in_process) => Ok(on_connection.flatten().into_iter().chain(in_process).collect()),
     }
 }
 
-/// The answer to `Watch`: the status now, then, when the shutdown begins, the other status and trailers.
+/// The answer to `Watch`: the current status, then at shutdown the other status and trailers.
 pub(super) struct Watch {
     first: Option<Bytes>,
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -105,7 +105,7 @@ impl Watch {
         trailers: HeaderMap,
     ) -> Self {
         let ended = async move {
-            // On an error the receiver is gone, which is a shutdown too.
+            // An error means that the receiver is gone, which is a shutdown, too.
             let _ = serving.wait_for(|serving| !serving).await;
         };
         Self {

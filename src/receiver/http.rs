@@ -43,7 +43,7 @@ where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     let form = form(&head.headers);
-    // Requests without a content type are often made by hand, so their errors are JSON.
+    // Requests without a content type are often made by hand, so their errors are in JSON.
     let answer = *form.as_ref().unwrap_or(&Form::Json);
     match export(receiver, head, form, body).await {
         Ok((signal, taken)) => {
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Rejects a request without reading what it carries.
+/// Rejects a request without processing its body.
 pub(super) async fn refuse_unread<B>(receiver: &Receiver, request: Request<B>, rejection: &Rejection) -> Response<Body>
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -102,7 +102,7 @@ where
     Ok((signal, receiver.take(export).await?))
 }
 
-/// Any path that ends so: some clients post below their own prefix.
+/// The signal of a path with any prefix: some clients post below one.
 fn signal_of(path: &str) -> Option<Signal> {
     let path = path.strip_suffix('/').unwrap_or(path);
     [Signal::Traces, Signal::Logs, Signal::Metrics]
@@ -129,7 +129,7 @@ fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
     }
 }
 
-/// Reads the rest of a body. A client that is still sending reads the response only when it is done, or its connection breaks.
+/// Reads the rest of a body. A client reads the response only once it has sent everything; otherwise its connection breaks.
 pub(super) async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,

@@ -1,4 +1,4 @@
-//! From the bytes of a request to stored chunks, whatever the transport.
+//! From the bytes of a request to stored chunks, for all transports.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -26,17 +26,17 @@ struct Prepared {
     reservation: Reservation,
 }
 
-/// Whether a request is worked on by another thread, so that small requests do not wait for it: work on an async thread
-/// takes a few milliseconds at most. JSON is parsed, and redaction looks at each text, which costs many times a scan; what
-/// is compressed may become anything. A scan of protobuf takes its time for items and attributes, not for their bytes.
+/// Whether a request is processed on another thread, so that small requests do not wait for it: work on an async thread may
+/// take a few milliseconds at most. JSON is parsed, and redaction scans each text, which costs many times a scan; the size
+/// of compressed data is unknown. Scanning protobuf takes time for items and attributes rather than for bytes.
 fn is_auxiliary(export: &Export, has_rules: bool) -> bool {
     /// Most requests of exporters are smaller.
     const LARGE: usize = 1 << 20;
     /// Up to this size, scanning takes at most two milliseconds, whatever the content.
     const SMALL: usize = 128 << 10;
     const SMALL_TEXT: usize = 16 << 10;
-    /// Before every item and every attribute's value comes its key, field 2 of its message. Random bytes contain it, too, but
-    /// texts do not.
+    /// Before every item and every attribute value comes this key, field 2 of its message. Random bytes may contain it, too,
+    /// but text does not.
     const KEY: u8 = 0x12;
     const MANY: usize = 16 << 10;
     let length = export.body.len();
@@ -50,7 +50,7 @@ fn is_auxiliary(export: &Export, has_rules: bool) -> bool {
 }
 
 impl Receiver {
-    /// Stores what a request carries, and returns when it is on the disk.
+    /// Stores the content of a request, and returns once it is on disk.
     pub(super) async fn take(&self, export: Export) -> Result<Taken, Rejection> {
         let (signal, transport) = (export.signal, export.transport);
         let settings = Settings {
@@ -60,7 +60,7 @@ impl Receiver {
             rules: self.redaction.rules(),
         };
         let prepared = if is_auxiliary(&export, settings.rules.is_some()) {
-            // At most one per processor: waiting requests take little memory, and other work gets its share of the processors.
+            // At most one per processor: waiting requests take little memory, and other work gets a share of the processors.
             let turn = Arc::clone(&self.blocking).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
@@ -81,7 +81,7 @@ impl Receiver {
             self.store.submit(
                 chunks,
                 Box::new(move |result| {
-                    // Released here and not on return: the client may be gone while the bytes still wait to be stored.
+                    // Released here rather than on return: the client may be gone while the bytes still wait to be stored.
                     drop(reservation);
                     let _ = sender.send(result);
                 }),
@@ -98,12 +98,12 @@ impl Receiver {
     }
 }
 
-/// What the receiver does with every request.
+/// Settings that apply to every request.
 struct Settings {
     /// Attribute keys that name a session, best first.
     keys: Vec<String>,
     keeps_metrics: bool,
-    /// Bytes of a request.
+    /// Maximum bytes of a request.
     limit: usize,
     rules: Option<Arc<Rules>>,
 }
@@ -118,7 +118,7 @@ fn prepare(mut export: Export, settings: &Settings) -> Result<Prepared, Rejectio
             Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
             Err(source) => return Err(Rejection::Compressed { source }),
         };
-        // What was compressed, and what decompressing took, is gone.
+        // The compressed bytes and the memory for decompression are freed.
         reservation.shrink(reservation.bytes().saturating_sub(export.body.len()));
     }
     let bytes = export.body.len();
@@ -147,23 +147,23 @@ fn prepare(mut export: Export, settings: &Settings) -> Result<Prepared, Rejectio
     })
 }
 
-/// One request on its way to chunks.
+/// A request being divided into chunks.
 struct Intake<'a> {
     wanted: Signal,
     keys: &'a [&'a str],
     keeps_metrics: bool,
     rules: Option<&'a Rules>,
     reservation: &'a mut Reservation,
-    /// Bytes of a request.
+    /// Maximum bytes of a request.
     limit: usize,
 }
 
-/// A request may take at most this many times its bytes on disk.
-const STORED: usize = 3;
-/// In addition, whatever its size, this many bytes.
-const STORED_BESIDE: usize = 64 << 10;
+/// On disk, a request may take at most this many times its size,
+const MAX_STORED_FACTOR: usize = 3;
+/// plus this many bytes, whatever its size.
+const MAX_STORED_EXTRA: usize = 64 << 10;
 /// The messages of its traces together may be at most this many times the largest request.
-const READ: usize = 64;
+const MAX_READ_FACTOR: usize = 64;
 
 impl Intake<'_> {
     fn protobuf(&mut self, body: Bytes) -> Result<(Vec<Chunk>, Taken), Rejection> {
@@ -200,7 +200,7 @@ impl Intake<'_> {
             (Err(fault), None) => return Err(broken(&body, fault)),
             (Ok(scan), None) => scan,
         };
-        // Not one usable item: perhaps it was never meant for this path.
+        // Not one usable item: it may have been sent to the wrong path.
         let fruitless = scan.items > 0 && scan.refused_count == scan.items;
         let all_loose = wanted == Signal::Logs && scan.parts.iter().all(|part| matches!(part.key, scan::Key::Session(_)));
         if (fruitless || all_loose)
@@ -220,8 +220,8 @@ impl Intake<'_> {
 
     fn redacted(&mut self, body: Bytes, broken: &dyn Fn(&Bytes, Fault) -> Rejection) -> Result<Bytes, Rejection> {
         let Some(rules) = self.rules else { return Ok(body) };
-        // While it is rewritten there is a second one; of a text in it the unescaped form, the text and the messages
-        // that it becomes, and what is changed in it.
+        // Rewriting needs a second copy; for a text with JSON in it also its unescaped form, the text and the resulting
+        // messages, and the changes.
         const COPIES: usize = 6;
         const CHANGES: usize = 2 << 20;
         let before = self.reservation.bytes();
@@ -239,7 +239,7 @@ impl Intake<'_> {
         Ok(redacted.into())
     }
 
-    /// A request as chunks, if they are no more than it may become.
+    /// Divides a request into chunks, if they stay within the limits.
     fn chunks(&self, scan: Scan, body: Bytes) -> Result<Vec<Chunk>, Rejection> {
         let (parts, bytes, names) = (scan.parts.len(), body.len(), scan.names_shared);
         let divided = Chunk::divide(scan, body);
@@ -253,10 +253,18 @@ impl Intake<'_> {
             }),
             false => Ok(()),
         };
-        // The index has the names of a trace twice: in its row, and in the order of rows.
+        // The index has a trace's names twice: in its row, and in the order of rows.
         let stored = divided.stored.saturating_add(names.saturating_mul(2));
-        spread(stored, "on the disk", bytes.saturating_mul(STORED).saturating_add(STORED_BESIDE))?;
-        spread(divided.messages, "when each is read by itself", self.limit.saturating_mul(READ))?;
+        spread(
+            stored,
+            "on the disk",
+            bytes.saturating_mul(MAX_STORED_FACTOR).saturating_add(MAX_STORED_EXTRA),
+        )?;
+        spread(
+            divided.messages,
+            "when each is read by itself",
+            self.limit.saturating_mul(MAX_READ_FACTOR),
+        )?;
         Ok(divided.chunks)
     }
 
@@ -271,7 +279,7 @@ impl Intake<'_> {
             },
         };
         let before = self.reservation.bytes();
-        // Mending what cannot be read takes a copy.
+        // Repairing invalid text takes a copy.
         self.reservation.grow(json_cost(&text)?.saturating_add(text.len()))?;
         let read = json::transcode(&text, wanted).map_err(unreadable)?;
         if wanted == Signal::Metrics && (!self.keeps_metrics || read.items == 0) {
@@ -279,7 +287,7 @@ impl Intake<'_> {
         }
         if wanted == Signal::Metrics {
             // Names and values are parsed before they are separated, so they are in memory twice.
-            self.reservation.grow(text.len().saturating_mul(VALUES))?;
+            self.reservation.grow(text.len().saturating_mul(VALUES_FACTOR))?;
             let message = metrics::from_json(&text, read.items).map_err(|source| unreadable(JsonError::Syntax { source }))?;
             drop(text);
             let kept = message.capacity().max(before);
@@ -296,7 +304,7 @@ impl Intake<'_> {
                 count: read.refused_count,
             });
         }
-        // Of all that there was while it was read only the message is left.
+        // Only the message remains allocated.
         let kept = read.protobuf.capacity().max(before);
         self.reservation.shrink(self.reservation.bytes().saturating_sub(kept));
         let (chunks, _) = self.protobuf(read.protobuf.into())?;
@@ -311,11 +319,11 @@ impl Intake<'_> {
     }
 }
 
-/// Parsing the values of metrics takes at most this many times the bytes of their text.
-const VALUES: usize = 16;
+/// Parsing the values of metrics takes at most this many times their size as text.
+const VALUES_FACTOR: usize = 16;
 
-/// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
-/// item twice, as values; and something for each object, however empty.
+/// Memory needed to read a JSON message, in addition to its text: the result, twice while it is assembled; the longest item
+/// twice, as values; and some bytes for each object, however empty.
 fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
     const OBJECT: usize = 320;
     let shape = Shape::of(text);

@@ -1,4 +1,4 @@
-//! Bounds on what comes in, counted after decompression.
+//! Limits on incoming data, counted after decompression.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -9,16 +9,16 @@ use flate2::{Decompress, FlushDecompress, Status};
 use super::buffer::room;
 use crate::json_tokens::{Kind, Tokens};
 
-/// What a receiver takes at most.
+/// Limits of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one request after decompression.
+    /// Maximum bytes of one request after decompression.
     pub request_bytes: usize,
-    /// Bytes of all requests in work together.
+    /// Maximum bytes of all requests in progress together.
     pub in_flight_bytes: usize,
-    /// Seconds without any byte after which a body counts as lost; also how far it may lag behind 16 KiB a second.
+    /// Seconds without any byte after which a body counts as lost; also how far it may fall behind 16 KiB a second.
     pub body_seconds: u64,
-    /// Seconds in which a whole body must have come, however steadily it does.
+    /// Seconds within which a whole body must arrive, however steady it is.
     pub request_seconds: u64,
 }
 
@@ -33,42 +33,42 @@ impl Default for Limits {
     }
 }
 
-/// A body must arrive with this many bytes a second on average; otherwise a slow client could hold its reservation forever.
-pub(super) const SLOWEST: usize = 16 << 10;
+/// Minimum average rate of a body, in bytes per second; otherwise a slow client could hold its reservation forever.
+pub(super) const MIN_BYTES_PER_SECOND: usize = 16 << 10;
 
-/// A timeout of this many seconds, a year at most: a point in time further away may not be representable.
+/// A timeout of this many seconds, limited to a year: a later point in time may not be representable.
 pub(crate) fn timeout(seconds: u64) -> Duration {
     const YEAR: u64 = 365 * 24 * 3_600;
     Duration::from_secs(seconds.min(YEAR))
 }
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// RFC 1952.
     Gzip,
     /// RFC 8878.
     Zstd,
-    /// RFC 1950, as RFC 9110 means `deflate`; or RFC 1951 bare, as some clients mean it.
+    /// RFC 1950, which RFC 9110 calls `deflate`; or raw RFC 1951, as some clients send.
     Deflate,
 }
 
 impl Encoding {
-    /// All of them, as headers list them.
+    /// All encodings, in the form of a header.
     pub(super) const ALL: &str = "gzip, zstd, deflate";
 
-    /// The encoding of this name, in `content-encoding` and in `grpc-encoding`.
+    /// The encoding with this name in `content-encoding` or `grpc-encoding`.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         match name {
             "gzip" | "x-gzip" => Some(Self::Gzip),
             "zstd" => Some(Self::Zstd),
-            // The Collector calls the same zlib.
+            // The Collector uses this name for the same format.
             "deflate" | "zlib" => Some(Self::Deflate),
             _ => None,
         }
     }
 
-    /// The encoding that these first bytes announce. Deflate announces nothing.
+    /// The encoding that the first bytes show. Deflate has no magic number.
     #[must_use]
     pub fn of_magic(bytes: &[u8]) -> Option<Self> {
         match bytes {
@@ -93,16 +93,16 @@ impl fmt::Display for Encoding {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InflateError {
-    /// More bytes come out than are allowed: a large message, or a bomb.
+    /// The output is larger than allowed: a large message, or a bomb.
     #[error("more than {limit} bytes after decompression")]
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The stream is broken or ends early.
+    /// The stream is corrupt or ends early.
     #[error("broken {encoding} stream")]
     Broken {
-        /// The encoding that was announced.
+        /// The announced encoding.
         encoding: Encoding,
         /// The decoder's error.
         source: io::Error,
@@ -113,7 +113,7 @@ pub enum InflateError {
 ///
 /// # Errors
 ///
-/// The stream is broken, or more than `limit` bytes come out.
+/// The stream is corrupt, or the output exceeds `limit`.
 pub fn inflate(bytes: &[u8], encoding: Encoding, limit: usize) -> Result<Vec<u8>, InflateError> {
     match inflate_with(bytes, encoding, limit, |_| Ok::<(), std::convert::Infallible>(()))? {
         Ok(plain) => Ok(plain),
@@ -121,11 +121,11 @@ pub fn inflate(bytes: &[u8], encoding: Encoding, limit: usize) -> Result<Vec<u8>
     }
 }
 
-/// Decompresses a body to at most `limit` bytes, and asks before memory grows whether it may by so many.
+/// Decompresses a body to at most `limit` bytes; before memory grows, calls `may` with the number of bytes.
 ///
 /// # Errors
 ///
-/// The stream is broken, or more than `limit` bytes come out; inside: more was asked for than may be taken.
+/// The stream is corrupt, or the output exceeds `limit`. The inner error: `may` refused.
 pub(super) fn inflate_with<E>(
     bytes: &[u8],
     encoding: Encoding,
@@ -138,12 +138,12 @@ pub(super) fn inflate_with<E>(
         Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
-    // One more, so that the end is seen where it is announced.
+    // One more byte, so that the end is detected at the announced length.
     let reported = announced_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
     let mut out = Vec::new();
     loop {
         let capacity = room(out.capacity(), out.len() + 1, Some(reported)).min(limit.saturating_add(1));
-        // Twice: of zstd's window as much is filled, and what grows is copied.
+        // Twice: zstd fills as much of its window, and growing copies the buffer.
         if let Err(refused) = may(2 * capacity.saturating_sub(out.capacity())) {
             return Ok(Err(refused));
         }
@@ -159,7 +159,7 @@ pub(super) fn inflate_with<E>(
     }
 }
 
-/// How many bytes come out, by the compressed bytes.
+/// The decompressed size, as announced in the compressed bytes.
 fn announced_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     match encoding {
         // ISIZE of RFC 1952, at the end of the last member.
@@ -172,22 +172,22 @@ fn announced_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     }
 }
 
-/// The memory that reading a JSON text takes, estimated by its brackets outside of strings.
+/// An estimate of the memory that reading a JSON text takes, by its brackets outside of strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Objects and lists in all.
+    /// Number of objects and lists.
     pub(super) objects: usize,
-    /// Those outside of spans and log records: they are in memory together.
+    /// Number of those outside of spans and log records, which are in memory together.
     pub(super) outside: usize,
-    /// Those in the span or log record that has most.
+    /// The largest number of those in one span or log record.
     pub(super) in_one: usize,
-    /// Bytes of the longest span or log record.
+    /// Size of the longest span or log record.
     pub(super) longest: usize,
 }
 
 impl Shape {
-    /// Of an OTLP message: an item is an object in a list (of a scope) in an object in a list (of a resource) in an object in a
-    /// list of the message.
+    /// The shape of an OTLP message: an item is an object in a list (of a scope) in an object in a list (of a resource) in
+    /// an object in a list of the message.
     pub(super) fn of(text: &[u8]) -> Self {
         const ITEM: usize = 7;
         let (mut shape, mut depth) = (Self::default(), 0_usize);
@@ -231,14 +231,14 @@ impl Shape {
     }
 }
 
-/// Frames with a window over 128 MiB are refused: the window is memory that the sender asks us for.
+/// Refuses frames with a window over 128 MiB: the window is memory that the sender makes us allocate.
 fn zstd_reader(bytes: &[u8]) -> io::Result<impl Read> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
     decoder.window_log_max(27)?;
     Ok(decoder)
 }
 
-/// flate2's own readers take a stream that is cut off for a whole one.
+/// Detects truncated streams, unlike flate2's own readers.
 struct Deflate<'a> {
     rest: &'a [u8],
     state: Decompress,

@@ -1,11 +1,11 @@
 //! OTLP over gRPC and HTTP: transport only.
 //!
-//! A request is acknowledged once its spans are on disk. An invalid span is rejected alone, and the rest of its request is stored. A
-//! request that cannot be stored now is rejected with a hint when to retry. The memory of all requests in progress is limited, also
-//! after decompression.
+//! A request is acknowledged once its spans are on disk. An invalid span is rejected by itself; the rest of its request is
+//! stored. A request that cannot be stored now is rejected with a hint when to retry. The memory of all requests in progress
+//! is limited, including decompressed data.
 //!
-//! Both transports are written on hyper without a router: there are only a few fixed paths, and a body is counted, decompressed and
-//! rejected while it arrives.
+//! Both transports are built on hyper without a router: there are only a few fixed paths, and bodies are counted,
+//! decompressed and rejected while they arrive.
 //!
 //! [`Receiver::handle`] answers both transports on any port, distinguished by content type.
 
@@ -44,22 +44,22 @@ pub use response_body::Body;
 pub use service::Receiver;
 
 impl Receiver {
-    /// Whether a request needs no token: a health check, or the preflight request of a browser.
+    /// Whether a request needs no token: a health check, or a browser's preflight request.
     #[must_use]
     pub fn is_open<B>(request: &Request<B>) -> bool {
         request.method() == Method::OPTIONS || (headers::is_grpc(request.headers()) && grpc::is_health(request.uri().path()))
     }
 
-    /// Checks that a request does not come from a web page, or from one that may send.
+    /// Checks that a request does not come from a web page, or from an allowed one.
     ///
     /// # Errors
     ///
-    /// It may not.
+    /// The page is not allowed.
     pub fn origin<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         self.cors.check(request.method(), request.headers())
     }
 
-    /// Rejects one request without reading what it carries.
+    /// Rejects one request without processing its body.
     pub async fn refuse<B>(&self, request: Request<B>, rejection: &Rejection) -> Response<Body>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,

@@ -1,27 +1,27 @@
-//! The text format of Prometheus, version 0.0.4: each metric named once, all its samples after its name.
+//! The text format of Prometheus, version 0.0.4: each metric is named once, followed by all its samples.
 
 use std::fmt::{Display, Write as _};
 
-/// What kind of number a metric is.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It only grows, until the process ends; by convention its name ends in `_total`.
+    /// Only grows while the process runs; by convention its name ends in `_total`.
     Counter,
-    /// It goes up and down.
+    /// Goes up and down.
     Gauge,
 }
 
-/// A text that grows metric by metric.
+/// A text under construction.
 #[derive(Debug, Default)]
 pub struct Text(String);
 
 impl Text {
-    /// One metric with one number and no labels.
+    /// Adds a metric with a single sample and no labels.
     pub fn one(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
         self.metric(name, kind, help, [(Vec::new(), value)]);
     }
 
-    /// One metric with its samples: labels, value. Their order is kept.
+    /// Adds a metric with its samples: labels and value, in the given order.
     pub fn metric<'a, V: Display>(
         &mut self,
         name: &str,
@@ -48,7 +48,7 @@ impl Text {
         }
     }
 
-    /// All of it.
+    /// The finished text.
     #[must_use]
     pub fn finish(self) -> String {
         self.0

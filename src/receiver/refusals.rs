@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a reason is not logged again.
-const QUIET: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Refused requests by reason.
 #[derive(Debug, Default)]
@@ -14,20 +14,20 @@ pub(crate) struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
 #[derive(Debug, Default)]
 struct Reason {
     count: u64,
-    /// When it was logged last, and the count at that time.
-    said: Option<(Instant, u64)>,
+    /// When it was last logged, and the count at that time.
+    last_logged: Option<(Instant, u64)>,
 }
 
 impl Refusals {
-    /// Counts a request, and logs the reason. Content and token of the request are not logged.
+    /// Counts a request, and logs the reason. Neither content nor token of the request is logged.
     pub(crate) fn add(&self, port: &'static str, reason: &'static str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of = reasons.entry(reason).or_default();
         of.count += 1;
-        let said = of.said.map_or(0, |(_, count)| count);
-        if of.said.is_none_or(|(when, _)| when.elapsed() >= QUIET) {
-            of.said = Some((Instant::now(), of.count));
-            let requests = of.count - said;
+        let last_logged = of.last_logged.map_or(0, |(_, count)| count);
+        if of.last_logged.is_none_or(|(when, _)| when.elapsed() >= LOG_INTERVAL) {
+            of.last_logged = Some((Instant::now(), of.count));
+            let requests = of.count - last_logged;
             drop(reasons);
             tracing::warn!(port, reason, requests, "refused");
         }
@@ -39,7 +39,7 @@ impl Refusals {
         reasons.entry(reason).or_default().count += 1;
     }
 
-    /// How many, by reason.
+    /// Number of requests by reason.
     #[must_use]
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
         let reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,62 +11,62 @@ use super::limits::InflateError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The body is not protobuf of this signal.
+    /// The body is not valid protobuf of this signal.
     #[error("the body is not an OTLP {signal} request: {fault}")]
     Protobuf {
-        /// The meaning of the path.
+        /// The signal of the path.
         signal: Signal,
-        /// Where it breaks.
+        /// Where it is invalid.
         fault: Fault,
     },
-    /// The body is not JSON of this signal.
+    /// The body is not valid JSON of this signal.
     #[error("the body is not an OTLP/JSON {signal} request: {detail}")]
     Json {
-        /// The meaning of the path.
+        /// The signal of the path.
         signal: Signal,
-        /// What is wrong, with its place.
+        /// What is wrong, and where.
         detail: String,
         /// The cause.
         source: JsonError,
     },
-    /// The body carries another signal.
+    /// The body has another signal.
     #[error("the body has {found}, but this is {path}: send it to {right}", path = wanted.path(), right = found.path())]
     WrongSignal {
-        /// The meaning of the path.
+        /// The signal of the path.
         wanted: Signal,
-        /// What the body carries.
+        /// The signal of the body.
         found: Signal,
     },
-    /// Every id of the request is base64.
+    /// All ids of the request are in base64.
     #[error("{first}; all {count} items of the request were rejected, so nothing is stored")]
     Base64Ids {
-        /// The first.
+        /// The first such id.
         first: Refused,
-        /// How many.
+        /// Number of ids.
         count: usize,
     },
     /// No content type.
     #[error("the request has no content-type; use application/x-protobuf or application/json")]
     NoContentType,
-    /// A content type that OTLP does not have.
+    /// A content type that OTLP does not define.
     #[error("content-type {content_type} is not supported; use application/x-protobuf or application/json")]
     ContentType {
-        /// What was said.
+        /// The request's value.
         content_type: String,
     },
-    /// A document or blocks of another type than JSON.
+    /// A document or blocks with a type other than JSON.
     #[error("content-type {content_type} is not supported; use application/json")]
     DocumentType {
-        /// What was said.
+        /// The request's value.
         content_type: String,
     },
-    /// A compression that is not understood.
+    /// An unsupported compression.
     #[error("content-encoding {encoding} is not supported; use gzip, zstd, deflate or none")]
     ContentEncoding {
-        /// What was said.
+        /// The request's value.
         encoding: String,
     },
-    /// The compressed stream is broken.
+    /// The compressed stream is corrupt.
     #[error("the body cannot be decompressed: {source}")]
     Compressed {
         /// The decoder's error.
@@ -87,12 +87,12 @@ pub enum Rejection {
     /// JSON with very many tiny objects, which would take a multiple of any limit in memory.
     #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP messages have fewer and larger ones")]
     Hollow {
-        /// How many objects and lists there are.
+        /// Number of objects and lists.
         objects: usize,
-        /// In how many bytes.
+        /// Size of the text.
         bytes: usize,
     },
-    /// The request would need more memory than it may take.
+    /// The request would need more memory than allowed.
     #[error(
         "the request would need more than {limit} bytes of memory; send smaller batches with fewer traces in each, or raise \
          --max-in-flight-bytes"
@@ -101,17 +101,17 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
-    /// JSON that takes a multiple of its bytes once it is parsed.
+    /// JSON that takes a multiple of its size once parsed.
     #[error(
         "the {bytes} bytes of JSON consist of so many values that reading them would take {needed} bytes of memory; the limit is {limit}: \
          send less in one request, or import the documents with `spanbridge import`"
     )]
     Dense {
-        /// Bytes of the text.
+        /// Size of the text.
         bytes: usize,
-        /// Bytes that it would take.
+        /// Bytes needed.
         needed: usize,
-        /// How many are allowed.
+        /// Bytes allowed.
         limit: usize,
     },
     /// The request would take a multiple of its size on disk, or when its traces are read.
@@ -119,29 +119,29 @@ pub enum Rejection {
         "the {parts} traces in {bytes} bytes would take {becomes} bytes {place}; the limit is {limit}: send fewer traces in one request"
     )]
     Spread {
-        /// How many traces, or sessions of log records, there are.
+        /// Number of traces, or of sessions of log records.
         parts: usize,
-        /// Bytes of the request.
+        /// Size of the request.
         bytes: usize,
-        /// Bytes that they become.
+        /// Resulting size.
         becomes: usize,
-        /// Where.
+        /// Where that size occurs.
         place: &'static str,
-        /// How many are allowed.
+        /// Bytes allowed.
         limit: usize,
     },
-    /// The requests in work take too much memory.
+    /// The requests in progress take too much memory.
     #[error("{in_flight} bytes of requests are in progress, and the limit is {limit}; try again")]
     Overloaded {
-        /// How much.
+        /// Bytes in use.
         in_flight: usize,
-        /// How much is allowed.
+        /// Bytes allowed.
         limit: usize,
     },
-    /// The store cannot take it now.
+    /// The store cannot accept it now.
     #[error("nothing of the request is stored: {source}")]
     Store {
-        /// Why.
+        /// The store's error.
         source: crate::store::Error,
     },
     /// The receiver is shutting down.
@@ -150,88 +150,88 @@ pub enum Rejection {
     /// The body arrived too slowly.
     #[error("the body did not arrive in time: no data for {seconds} s, or less than 16 KiB a second")]
     Slow {
-        /// How long we waited, for more of it or for all of it.
+        /// How long the receiver waited, for more of it or for all of it.
         seconds: u64,
     },
     /// The body was not complete in time.
     #[error("the body was not complete after {seconds} s")]
     Late {
-        /// How long was waited.
+        /// How long the receiver waited.
         seconds: u64,
     },
     /// The client's own deadline, `grpc-timeout`, has passed.
     #[error("the deadline of the call has passed ({milliseconds} ms)")]
     Deadline {
-        /// What the client granted.
+        /// The client's timeout.
         milliseconds: u128,
     },
     /// A malformed `grpc-timeout`.
     #[error("grpc-timeout {value} is not up to eight digits and one of H, M, S, m, u, n")]
     Timeout {
-        /// What was said.
+        /// The request's value.
         value: String,
     },
-    /// The connection broke while the body came.
+    /// The connection broke while the body arrived.
     #[error("the body ended early")]
     Broken,
-    /// It carries no token, or one that may not do this.
+    /// The request has no token, or one without the right.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The host name is not one of this machine, and no token is required.
+    /// The host name does not belong to this machine, and no token is required.
     #[error("the request is for {host}, which is not a name of this machine; allow it with --allowed-host {host}, or use a token")]
     Host {
-        /// What the request names.
+        /// The host in the request.
         host: String,
     },
-    /// A web page of an origin that is not allowed to send.
+    /// A web page from an origin that is not allowed to send.
     #[error("web pages of {origin} may not send requests; allow them with --cors-origin {origin}")]
     Origin {
-        /// The browser's header about the page.
+        /// The browser's `Origin` header.
         origin: String,
     },
-    /// More header fields than are allowed, or longer ones.
+    /// Too many or too large header fields.
     #[error("the request has {found} {what}, the limit is {limit}")]
     Headers {
-        /// What is counted.
+        /// What is limited.
         what: &'static str,
-        /// How many there are.
+        /// The actual number.
         found: usize,
-        /// How many are allowed.
+        /// The limit.
         limit: usize,
     },
-    /// The request came through this bridge before.
+    /// The request passed this bridge before.
     #[error(
         "these spans have already passed through this server (spanbridge-via): two servers forward to each other; remove one of the two destinations"
     )]
     Loop,
-    /// No such path or method of a service.
+    /// No such path, or method of a service.
     #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics, also below a prefix")]
     NotFound {
-        /// What was asked for.
+        /// The requested path.
         path: String,
     },
     /// Not POST.
     #[error("{path} takes POST only")]
     Method {
-        /// What was asked for.
+        /// The requested path.
         path: String,
     },
     /// gRPC over HTTP/1.1.
     #[error("gRPC needs HTTP/2; over HTTP/1.1 send application/x-protobuf or application/json")]
     GrpcNeedsHttp2,
-    /// None or several messages in a call that takes one.
+    /// No message or several in a unary call.
     #[error("a unary call has exactly one message: {what}")]
     Cardinality {
-        /// What came.
+        /// What was received.
         what: &'static str,
     },
-    /// The compressed flag of a message whose call names no compression.
+    /// A message is flagged as compressed, but the call names no compression.
     #[error("the message's compressed flag is set, but grpc-encoding names no compression")]
     CompressedFlag,
-    /// The health service knows no such service.
+    /// The health service does not know this service.
     #[error("no service {service}")]
     UnknownService {
-        /// What was asked for.
+        /// The requested service.
         service: String,
     },
     /// A malformed gRPC frame.
@@ -240,23 +240,23 @@ pub enum Rejection {
         /// What is wrong.
         what: &'static str,
     },
-    /// Too many calls of the health service's `Watch` are open.
+    /// Too many `Watch` calls of the health service are open.
     #[error("{limit} calls of Watch are open {place}, and that is the limit: end one of them, or call Check")]
     Watches {
-        /// Where they are counted.
+        /// The scope of the limit.
         place: &'static str,
-        /// How many may be open.
+        /// The limit.
         limit: usize,
     },
     /// A gRPC method that does not exist here.
     #[error("there is no method {path}")]
     Unimplemented {
-        /// What was asked for.
+        /// The requested path.
         path: String,
     },
 }
 
-/// How a rejection looks on the wire.
+/// The form of a rejection on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResponseStatus {
     /// gRPC's code.
@@ -265,7 +265,7 @@ pub(super) struct ResponseStatus {
     pub(super) http: u16,
     /// Seconds after which a retry may succeed; `None`: a retry is pointless.
     pub(super) retry: Option<u64>,
-    /// The name in counters.
+    /// Name in counters.
     pub(super) name: &'static str,
 }
 
@@ -281,9 +281,9 @@ const UNAVAILABLE: i32 = 14;
 const UNAUTHENTICATED: i32 = 16;
 
 impl Rejection {
-    /// Overload is 503 and not 429: the specification allows both, but older releases of OpenTelemetry's Python exporter drop
-    /// a batch on 429. The hints are short because an export has ten seconds in all, and SDKs give up at once when the
-    /// hint goes beyond what is left of them.
+    /// Overload is 503 rather than 429: the specification allows both, but older releases of OpenTelemetry's Python exporter
+    /// drop a batch on 429. The hints are short because an export has ten seconds in total, and SDKs give up at once if the
+    /// hint exceeds what is left.
     pub(super) fn response_status(&self) -> ResponseStatus {
         let (code, http, retry, name) = match self {
             Self::Protobuf { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
@@ -327,20 +327,20 @@ impl Rejection {
         ResponseStatus { code, http, retry, name }
     }
 
-    /// HTTP's status, and the seconds after which it may be tried again.
+    /// The HTTP status, and the seconds after which to retry.
     #[must_use]
     pub fn http(&self) -> (u16, Option<u64>) {
         let ResponseStatus { http, retry, .. } = self.response_status();
         (http, retry)
     }
 
-    /// The name in counters and logs.
+    /// Name in counters and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.response_status().name
     }
 
-    /// The field that is at fault, for a `BadRequest` detail.
+    /// The invalid field, for a `BadRequest` detail.
     pub(super) fn violation(&self) -> Option<String> {
         match self {
             Self::Protobuf { fault, .. } => Some(format!("byte {}", fault.offset)),

@@ -1,4 +1,4 @@
-//! The receiver: the store that it writes to, and what all requests share.
+//! The receiver: its store, and the state shared by all requests.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use super::limits::Limits;
 use crate::redact::Redaction;
 use crate::store::Append;
 
-/// Takes export requests and puts them into a store.
+/// Accepts export requests and stores them.
 #[derive(Debug)]
 pub struct Receiver {
     pub(super) store: Arc<dyn Append>,
     pub(super) session_keys: Vec<String>,
-    /// Whether metrics are stored, because a destination takes them. Otherwise they are only counted.
+    /// Whether metrics are stored, because a destination wants them. Otherwise they are only counted.
     pub(super) keeps_metrics: bool,
     pub(super) limits: Limits,
     pub(super) cors: Cors,
     pub(super) budget: Arc<Budget>,
-    /// Limits the requests that are processed on other threads.
+    /// Limits how many requests are processed on other threads.
     pub(super) blocking: Arc<Semaphore>,
     pub(super) counters: Arc<Counters>,
     pub(super) redaction: Arc<Redaction>,
@@ -33,7 +33,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver in front of a store. `session_keys` are the attribute keys that name a session, best first.
+    /// A receiver for a store. `session_keys` are the attribute keys that name a session, best first.
     #[must_use]
     pub fn new(store: Arc<dyn Append>, session_keys: Vec<String>, limits: Limits) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// A receiver in front of another store of the same process. Limits, counters, redaction and the rest are shared.
+    /// A receiver for another store of the same process. Shares limits, counters, redaction and the rest.
     #[must_use]
     pub fn beside(&self, store: Arc<dyn Append>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Receiver {
         }
     }
 
-    /// Stores metrics, or counts them only.
+    /// Sets whether metrics are stored or only counted.
     #[must_use]
     pub fn keeping_metrics(self, keeps_metrics: bool) -> Self {
         Self { keeps_metrics, ..self }
@@ -87,13 +87,13 @@ impl Receiver {
         &self.redaction
     }
 
-    /// What was counted since the start.
+    /// Counts since the start.
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }
 
-    /// Bytes of requests in work.
+    /// Bytes of requests in progress.
     #[must_use]
     pub fn in_flight_bytes(&self) -> usize {
         self.budget.in_flight()

@@ -1,4 +1,4 @@
-//! `google.rpc.Status` and the export responses, as protobuf and as JSON.
+//! `google.rpc.Status` and the export responses, in protobuf and JSON.
 
 use prost::Message;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use super::reject::Rejection;
 use crate::otlp::answers::{Any, Duration, ExportResponse, PartialSuccess, RetryInfo, Status};
 use crate::span::Signal;
 
-/// Partial successes stay far below the 4 MiB that clients accept.
+/// Maximum bytes of a partial success, far below the 4 MiB that clients accept.
 const PARTIAL_BYTES: usize = 8 << 10;
 
-/// Over gRPC a rejection is sent in headers, twice and in base64, and some clients accept at most 8 KiB of headers.
+/// Maximum bytes of a rejection: over gRPC it is sent in headers, twice and in base64, and some clients accept only 8 KiB of headers.
 const REJECTION_BYTES: usize = 1 << 10;
 
 #[derive(Clone, PartialEq, Message)]
@@ -28,7 +28,7 @@ struct FieldViolation {
     description: String,
 }
 
-/// The message of a rejection, cut to a size that any client takes.
+/// The message of a rejection, shortened so that any client accepts it.
 pub(super) fn message(rejection: &Rejection) -> String {
     shortened(rejection.to_string(), REJECTION_BYTES)
 }
@@ -70,7 +70,7 @@ pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// The same in protobuf's JSON form.
+/// A `google.rpc.Status` in protobuf's JSON form.
 pub(super) fn status_json(rejection: &Rejection) -> Value {
     let response_status = rejection.response_status();
     let mut details = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn status_json(rejection: &Rejection) -> Value {
     json!({ "code": response_status.code, "message": message(rejection), "details": details })
 }
 
-/// A `google.rpc.RetryInfo` in protobuf; `None` if it is not worth a retry.
+/// A `google.rpc.RetryInfo` in protobuf; `None` if a retry is pointless.
 pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
     let seconds = i64::try_from(rejection.response_status().retry?).unwrap_or(i64::MAX);
     let detail = RetryInfo {
@@ -95,7 +95,7 @@ pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
     Some(detail.encode_to_vec())
 }
 
-/// The message about items that were refused; `None` on full success, which leaves `partial_success` unset.
+/// The message about refused items; `None` on full success, which leaves `partial_success` unset.
 fn partial(taken: &Taken) -> Option<(i64, String)> {
     let replaced = match taken.replaced {
         0 => None,

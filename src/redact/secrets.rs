@@ -1,4 +1,4 @@
-//! Secrets with a known form: keys and tokens of services, passwords in addresses. `semconv/secrets.toml` lists the forms.
+//! Secrets of known forms: keys and tokens of services, passwords in URLs. `semconv/secrets.toml` lists the forms.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ struct Table {
     redact: Vec<RuleText>,
 }
 
-/// The table of the forms cannot be used.
+/// Why the table of forms cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("semconv/secrets.toml")]
 #[non_exhaustive]
 pub enum SecretsError {
-    /// It cannot be read.
+    /// It cannot be parsed.
     Table(#[from] toml::de::Error),
-    /// One of its rules cannot be used.
+    /// One of its rules is invalid.
     Rule(#[from] RuleError),
 }
 
-/// The rules that mask secrets.
+/// The rules that mask secrets of known forms.
 ///
 /// # Errors
 ///
-/// The table cannot be read.
+/// The table cannot be parsed.
 pub fn rules() -> Result<Vec<RuleText>, SecretsError> {
     let table: Table = toml::from_str(include_str!("../../semconv/secrets.toml"))?;
     Ok(table.redact)
 }
 
-/// Looks for secrets in texts that leave this machine, and counts them.
+/// Looks for secrets in text that leaves this machine, and counts them.
 #[derive(Debug)]
 pub struct Scan {
     forms: Vec<(String, Regex)>,
@@ -41,12 +41,12 @@ pub struct Scan {
     found: BTreeMap<String, Found>,
 }
 
-/// Secrets of one form.
+/// Secrets of one form that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Where the first is.
+    /// Where the first one is.
     pub first: String,
 }
 
@@ -76,7 +76,7 @@ impl Scan {
         self.forms.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Looks through a text. `place`: what it belongs to.
+    /// Scans a text. `place` names what it belongs to.
     pub fn text(&mut self, place: &str, text: &str) {
         for (name, form) in self.any.matches(text).into_iter().filter_map(|index| self.forms.get(index)) {
             let count = form.find_iter(text).count() as u64;
@@ -88,7 +88,7 @@ impl Scan {
         }
     }
 
-    /// What was found, by form.
+    /// The secrets found so far, by form.
     #[must_use]
     pub fn found(&self) -> &BTreeMap<String, Found> {
         &self.found

@@ -1,5 +1,5 @@
-//! Searches a text as its readers see it: escapes are undone, and JSON is read, also JSON in the
-//! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
+//! Searches text as its readers see it: with escapes undone and JSON parsed, including JSON inside JSON strings. Replacements are made in
+//! the original text; all other bytes stay unchanged.
 
 mod escapes;
 mod tokens;
@@ -12,26 +12,25 @@ use regex::Regex;
 use escapes::{Places, next_escape};
 use tokens::{Token, begins_json, escaped, is_json, is_number, quoted, tokens};
 
-/// Every further level of JSON in a string of JSON doubles its backslashes, so no text in memory has more levels.
-const LEVELS: usize = 32;
+/// Each further level of JSON inside a JSON string doubles its backslashes, so no text that fits in memory has more levels.
+const MAX_LEVELS: usize = 32;
 
-/// Each change takes memory, so that a text has at most this many, or one for each [`EACH`] bytes if that is more: one with more is
-/// replaced whole.
-const CHANGES: usize = 10_000;
-const EACH: usize = 96;
+/// Changes take memory, so a text may have at most this many, or one per [`BYTES_PER_CHANGE`] bytes if that is more; beyond that, the
+/// whole text is replaced.
+const MAX_CHANGES: usize = 10_000;
+const BYTES_PER_CHANGE: usize = 96;
 
-/// Replaces what an expression finds. JSON stays JSON: where a number is found, a string takes its place.
+/// Replaces the matches of an expression. JSON stays valid: a matched number becomes a string.
 pub(super) struct Replace<'a> {
-    /// What is looked for.
     expression: &'a Regex,
-    /// What takes the place of a match.
+    /// Computes the replacement of a match.
     with: &'a dyn Fn(&str) -> String,
-    /// How many more changes there may be.
+    /// Number of changes still allowed.
     left: Cell<usize>,
     is_over: Cell<bool>,
 }
 
-/// A part of a text, and what takes its place.
+/// A range of the text and its replacement.
 #[derive(Debug, Clone)]
 struct Change {
     range: Range<usize>,
@@ -48,9 +47,9 @@ impl<'a> Replace<'a> {
         }
     }
 
-    /// The text with all matches replaced, and how many there were; `None`: there is none.
+    /// The text with all matches replaced, and their number; `None` if nothing matches.
     pub(super) fn in_text(&self, text: &str) -> Option<(String, u64)> {
-        self.left.set(CHANGES.max(text.len() / EACH));
+        self.left.set(MAX_CHANGES.max(text.len() / BYTES_PER_CHANGE));
         self.is_over.set(false);
         let changes = self.changes(text, 0);
         if self.is_over.get() {
@@ -59,8 +58,8 @@ impl<'a> Replace<'a> {
         (!changes.is_empty()).then(|| (spliced(text, &changes), changes.len() as u64))
     }
 
-    /// Whether one more change may be kept.
-    fn may(&self) -> bool {
+    /// Spends one of the changes allowed; false when none remain.
+    fn spend_change(&self) -> bool {
         match self.left.get().checked_sub(1) {
             Some(left) => self.left.set(left),
             None => self.is_over.set(true),
@@ -68,9 +67,9 @@ impl<'a> Replace<'a> {
         !self.is_over.get()
     }
 
-    /// In order, and none overlaps another.
+    /// The changes to make, in order and without overlaps.
     fn changes(&self, text: &str, level: usize) -> Vec<Change> {
-        if level < LEVELS && begins_json(text) {
+        if level < MAX_LEVELS && begins_json(text) {
             self.in_json(text, level)
         } else {
             self.in_plain(text, level)
@@ -85,7 +84,7 @@ impl<'a> Replace<'a> {
         let found = self.expression.find_iter(text).filter(|found| !found.is_empty());
         found
             .filter(|found| wanted(&found.range()))
-            .take_while(|_| self.may())
+            .take_while(|_| self.spend_change())
             .map(|found| Change {
                 range: found.range(),
                 text: (self.with)(found.as_str()),
@@ -93,20 +92,20 @@ impl<'a> Replace<'a> {
             .collect()
     }
 
-    /// As it is, and with the escapes of JSON undone: it may be a part of JSON.
+    /// Searches the text both as it is and with JSON escapes undone, as it may be a fragment of JSON.
     fn in_plain(&self, text: &str, level: usize) -> Vec<Change> {
         let raw = self.matches(text);
-        if level >= LEVELS || !text.contains('\\') {
+        if level >= MAX_LEVELS || !text.contains('\\') {
             return raw;
         }
         let view = View::of(text);
-        // An escape is longer than the character.
+        // An escape is longer than its character, so equal lengths mean there was none.
         if view.text.len() == text.len() {
             return raw;
         }
         let mut all = view.changes_of_source(self.changes(&view.text, level + 1), 0);
         all.extend(raw);
-        // Of two that begin together, the one in the decoded text comes first.
+        // Of two that begin together, the one from the decoded text comes first.
         all.sort_by_key(|change| change.range.start);
         let mut merged: Vec<Change> = Vec::with_capacity(all.len());
         for change in all {
@@ -158,7 +157,7 @@ impl<'a> Replace<'a> {
         }
     }
 
-    /// Matches that extend across several values, or on what is between them.
+    /// Adds matches that extend across several values or lie between them.
     fn across(&self, text: &str, changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
         let ranges: Vec<Range<usize>> = across.iter().map(|change| change.range.clone()).collect();
         let mut as_is = apart_from(changes.clone(), &ranges);
@@ -168,7 +167,7 @@ impl<'a> Replace<'a> {
             return as_is;
         }
         drop(as_is);
-        // That would be no JSON: all values that they touch are replaced, or the keys where they touch no value.
+        // The result would not be JSON, so replace every value the matches touch, or the key if they touch no value.
         let touched = self.touched(text, &ranges);
         let ranges: Vec<Range<usize>> = touched.iter().map(|token| token.range.clone()).collect();
         let mut changes = apart_from(changes, &ranges);
@@ -188,7 +187,7 @@ impl<'a> Replace<'a> {
         changes
     }
 
-    /// The values that ranges touch, or the keys where one touches no value. The ranges are in order.
+    /// The values that the ranges touch, or keys where a range touches no value. The ranges are in order.
     fn touched(&self, text: &str, ranges: &[Range<usize>]) -> Vec<Token> {
         let mut touched: Vec<Token> = Vec::new();
         let mut all = tokens(text).peekable();
@@ -198,7 +197,7 @@ impl<'a> Replace<'a> {
             let mut these: Vec<Token> = last.take().filter(|token| token.range.end > range.start).into_iter().collect();
             while all.next_if(|token| token.range.end <= range.start).is_some() {}
             while let Some(token) = all.next_if(|token| token.range.start < range.end) {
-                if !self.may() {
+                if !self.spend_change() {
                     return Vec::new();
                 }
                 these.push(token);
@@ -212,7 +211,7 @@ impl<'a> Replace<'a> {
     }
 }
 
-/// Those that overlap none of the ranges; both are in order.
+/// The changes that overlap none of the ranges; both are in order.
 fn apart_from(mut changes: Vec<Change>, ranges: &[Range<usize>]) -> Vec<Change> {
     let mut rest = ranges.iter().peekable();
     changes.retain(|change| {
@@ -241,7 +240,7 @@ impl<'s> View<'s> {
         Self { text, source }
     }
 
-    /// The same changes of the source, which is at a place of a larger text. They are in order.
+    /// Maps changes of this text to its source, which starts at `at` in a larger text. The changes are in order.
     fn changes_of_source(&self, changes: Vec<Change>, at: usize) -> Vec<Change> {
         let mut places = Places::of(self.source);
         let changes = changes.into_iter().map(|change| Change {

@@ -10,7 +10,7 @@ use crate::operation::{Agent, Kind};
 use crate::span::{Span, SpanId};
 use crate::trace::Trace;
 
-/// The framework, and a span of it: the first that any span shows; `custom` if none but a provider's package does.
+/// The framework and one of its spans: the first that any span identifies, or `custom` if only a provider's package is identified.
 pub(super) fn framework<'a>(
     trace: &'a Trace,
     steps: &IdVec<StepId, Step>,
@@ -19,11 +19,11 @@ pub(super) fn framework<'a>(
     let mut known: HashSet<&str> = HashSet::default();
     let mut custom = None;
     let spans = steps.iter().filter(|step| step.operation.kind != Kind::Plain);
-    // Most runs need no span but the worker's.
+    // Most runs need only the worker's span.
     let by_id = LazyCell::new(|| -> HashMap<SpanId, &Span> { trace.spans.iter().map(|span| (span.span_id, span)).collect() });
     let spans = spans.filter_map(|step| by_id.get(&step.span_id?).copied());
     for span in worker.into_iter().chain(spans) {
-        // One look at each scope: its first span shows what the others do.
+        // Check each scope once: all its spans identify the same framework.
         if !known.insert(&span.scope.name) {
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn info(
         .and_then(|step| step.operation.agent.name.clone())
         .or_else(|| topmost_name(steps, scopes))
         .or_else(|| {
-            // A node of a graph is no agent, be it named as one, nor is an agent that a tool started.
+            // A graph node is not an agent even if named like one; an agent started by a tool is not the run's.
             let is_node = |step: &Step| step.operation.kind == Kind::Chain && step.operation.graph_node == step.operation.agent.name;
             let is_of_tool = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.called_by.is_some());
             let mut named = steps.iter().filter(|step| !is_node(step) && !is_of_tool(step));
@@ -63,7 +63,7 @@ pub(super) fn info(
                 .filter(|step| step.operation.kind == Kind::Chain)
                 .map(|step| step.operation.name.clone())
         })
-        // An agent without a name has not that of an agent that a tool of it started.
+        // An unnamed agent must not take the name of an agent that one of its tools started.
         .or_else(|| {
             let is_agent = root_step.is_some_and(|step| step.operation.kind == Kind::Agent);
             let mut named = steps.iter().filter(|_| !is_agent);
@@ -91,7 +91,7 @@ pub(super) fn info(
     }
 }
 
-/// The name of the topmost agent that has one and that no tool started; agents that only check others come last.
+/// The name of the topmost named agent that no tool started; agents that only check others are the last choice.
 fn topmost_name(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<String> {
     let mut agents_above: IdVec<StepId, usize> = IdVec::with_capacity(steps.len());
     let mut named = Vec::new();

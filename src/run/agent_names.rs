@@ -1,7 +1,7 @@
-//! Stage "agents' names": takes the nodes, takes away names of agents that are a constant of the client.
+//! Stage "agents' names": takes the nodes and removes agent names that are a constant of the client.
 //!
-//! OpenAI Agents' instrumentation of OpenTelemetry gives one name to whatever all agents do, and their own names only to their spans. It
-//! comes before the scopes, which are named by their agents.
+//! OpenTelemetry's instrumentation of OpenAI Agents puts one name on all work of all agents; only the agents' own spans have their names.
+//! This runs before the scopes, which are named after their agents.
 
 use super::id::NodeId;
 use super::node::Nodes;
@@ -12,7 +12,7 @@ use crate::trace::{Finding, FindingKind};
 /// The id that such a client gives every agent.
 const NO_ID: &str = "agent";
 
-/// Work of several agents that has one name, which none of them has, is named by the agents around it.
+/// Removes names that are no agent's own and cover the work of several agents, or come with the constant id: the agent around counts.
 pub(super) fn take_constants_away(nodes: &mut Nodes) {
     let own: HashSet<String> = nodes
         .of_kind(Kind::Agent)

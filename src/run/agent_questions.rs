@@ -1,8 +1,8 @@
-//! Stage "agents' questions": takes the readings, gives the first model call of an agent that runs several times the question of that
-//! run, where the call itself records none.
+//! Stage "agents' questions": takes the readings and, for an agent that runs several times, gives the first model call of each run
+//! the run's question, unless the call records one.
 //!
-//! Claude Code has a span for each prompt, all of one agent, and records no model inputs. The stage comes before the duplicates:
-//! spans of one agent become one there, which has room for one question.
+//! Claude Code records a span for each prompt, all of one agent, and no model inputs. This runs before the duplicates, which merge
+//! the spans of one agent into one, with room for one question.
 
 use serde_json::Value;
 
@@ -12,10 +12,10 @@ use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 
 /// Sibling agents of one client and one name.
-type Beside = (Option<ReadingId>, String, Option<String>);
+type SiblingKey = (Option<ReadingId>, String, Option<String>);
 
 pub(super) fn give_to_calls(readings: &mut Readings) {
-    let mut runs: HashMap<Beside, Vec<(ReadingId, String)>> = HashMap::default();
+    let mut runs: HashMap<SiblingKey, Vec<(ReadingId, String)>> = HashMap::default();
     for agent in readings.of_kind(Kind::Agent) {
         let Some(node) = readings.get(agent) else { continue };
         let Some(Value::String(question)) = node.operation.input.get() else {
@@ -43,7 +43,7 @@ pub(super) fn give_to_calls(readings: &mut Readings) {
         let call = first_calls.get(&agent).and_then(|call| readings.get_mut(*call));
         if let Some(node) = call.filter(|node| node.operation.input_messages.is_none() && node.operation.input.is_none()) {
             node.operation.input_messages = Some(vec![Message::text(Role::User, question)].into());
-            // The call was given more than that.
+            // The call was given more than this question.
             node.is_partial = true;
         }
     }

@@ -1,7 +1,6 @@
-//! Stage "results on agents": takes the nodes, gives the results that an agent's span records to the tools below it (adk-rust
-//! does so).
+//! Stage "results on agents": takes the nodes and moves results recorded on an agent's span (as by adk-rust) to the tools below it.
 //!
-//! It comes before the tool calls are joined: a tool that has its result takes none out of a later model input.
+//! This runs before tool calls are joined: a tool that has its result takes none from a later model input.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,8 +10,8 @@ use super::tree;
 use crate::dialect::ChildResult;
 use crate::operation::{Failure, Kind};
 
-/// Each to the first tool of its name that ended before and has none: among the tools whose nearest span with results is the
-/// agent's.
+/// Gives each result to the first tool of its name that ended before it and has none, among the tools whose nearest span with
+/// results is the agent's.
 pub(super) fn give_to_tools(nodes: &mut Nodes) {
     let mut results: IdVec<NodeId, Vec<ChildResult>> = IdVec::with_capacity(nodes.list.len());
     for node in nodes.list.iter_mut() {

@@ -1,8 +1,7 @@
-//! Stage "annotations": takes the spans of a trace, gives what people judged of the run afterwards, and leaves the spans of the
-//! judgements that count.
+//! Stage "annotations": takes the spans of a trace, returns people's judgements of the run, and keeps the spans of those that count.
 //!
-//! Of one name, judged span and person the last judgement counts; none does if that one withdraws. It comes before the reading,
-//! since a judgement that was corrected is no operation: documents have those that count, the history has all.
+//! For each name, judged span and person the last judgement counts, or none if that one is a withdrawal. This runs before the
+//! reading, since a corrected judgement is not an operation: documents have those that count, the history has all.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +11,17 @@ use crate::hash::HashSet;
 use crate::operation::Evaluation;
 use crate::span::{ANNOTATION_SCOPE, Span, SpanId, UnixNanos};
 
-/// The metadata of an annotation.
+/// Metadata key: who made the annotation.
 pub(crate) const ANNOTATOR: &str = "annotator";
-/// When it was made.
+/// Metadata key: when it was made.
 pub(crate) const ANNOTATED_AT: &str = "annotated_at";
-/// Whether it takes the one before it back.
+/// Metadata key: whether it withdraws the one before it.
 pub(crate) const WITHDRAWN: &str = "withdrawn";
 
-/// All annotations, in the order in which they were made. Their spans stay where they count.
+/// Returns all annotations in the order they were made; `spans` keeps those of the annotations that count.
 pub(super) fn settle(spans: &mut Vec<Span>, registry: &Registry) -> Vec<Annotation> {
     let of_people = spans.iter().filter(|span| span.scope.name == ANNOTATION_SCOPE);
-    // The same span may have come twice.
+    // The same span may have been received twice.
     let of_people: BTreeMap<SpanId, &Span> = of_people.map(|span| (span.span_id, span)).collect();
     let mut all: Vec<Annotation> = of_people.into_values().filter_map(|span| read(span, registry)).collect();
     all.sort_by_key(|annotation| (annotation.at, annotation.span_id));
@@ -38,7 +37,7 @@ pub(super) fn settle(spans: &mut Vec<Span>, registry: &Registry) -> Vec<Annotati
     all
 }
 
-/// The judgement of a span; `None` if it is none. Whether it counts is not known from it alone.
+/// The judgement that a span records, `None` if it records none. Whether it counts depends on the others.
 pub(crate) fn read(span: &Span, registry: &Registry) -> Option<Annotation> {
     let mut operation = dialect::take(registry, &mut span.clone(), &[]).operation;
     let text = |name: &str| operation.metadata.get(name).and_then(|value| value.as_str());
@@ -55,13 +54,13 @@ pub(crate) fn read(span: &Span, registry: &Registry) -> Option<Annotation> {
 }
 
 impl Annotation {
-    /// Whether it is of the same name, span and person.
+    /// Whether it judges this span, under this name, by this person.
     #[must_use]
     pub fn is_of(&self, judged: Option<SpanId>, name: &str, annotator: Option<&str>) -> bool {
         self.judged == judged && self.evaluation.name.as_deref() == Some(name) && self.annotator.as_deref() == annotator
     }
 
-    /// What it says, if it counts.
+    /// Its evaluation, if it counts.
     #[must_use]
     pub fn counting(&self) -> Option<&Evaluation> {
         Some(&self.evaluation).filter(|_| self.counts)

@@ -1,10 +1,10 @@
-//! When the arguments of two calls mean the same.
+//! Compares the arguments of calls by their meaning.
 
 use serde_json::{Map, Value};
 
 use crate::hash::Members as _;
 
-/// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.
+/// Whether two argument values are equal: members in any order, 1 equal to 1.0, JSON text equal to its value.
 pub(super) fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {
@@ -75,7 +75,7 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
     }
 }
 
-/// Whether arguments without names, as Python has them (`["Rome"]`, `{"args": ["Rome"], "kwargs": {}}`), have the values of the named ones.
+/// Whether positional arguments, as Python records them (`["Rome"]`, `{"args": ["Rome"], "kwargs": {}}`), have the named ones' values.
 fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
     let none = Map::new();
     let (positional, by_name) = match tool {
@@ -88,10 +88,10 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
         _ => return false,
     };
     let in_order = named.iter().filter(|(name, _)| !by_name.has(name)).map(|(_, value)| value);
-    // Names may have been sorted.
-    let is_among = |item: &Value| named.values().take(MOST).any(|value| same_value(item, value));
+    // The names may have been sorted, so accept any order.
+    let is_among = |item: &Value| named.values().take(MAX_REORDERED).any(|value| same_value(item, value));
     let fits = positional.iter().zip(in_order).all(|(one, other)| same_value(one, other))
-        || positional.len() <= MOST && positional.iter().all(is_among);
+        || positional.len() <= MAX_REORDERED && positional.iter().all(is_among);
     !positional.is_empty()
         && positional.len() + by_name.len() <= named.len()
         && fits
@@ -100,14 +100,14 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
             .all(|(name, value)| named.member(name).is_some_and(|other| same_value(value, other)))
 }
 
-/// Whether some arguments have no names beside others that have.
+/// Whether arguments are recorded as positional `args` plus named `kwargs`.
 pub(super) fn is_by_position(arguments: &Value) -> bool {
     let both = arguments.as_object().filter(|map| map.len() == 2);
     both.is_some_and(|map| map.member("args").is_some_and(Value::is_array) && map.member("kwargs").is_some_and(Value::is_object))
 }
 
-/// So many arguments are looked for in another order than theirs.
-const MOST: usize = 16;
+/// Maximum number of arguments compared in any order.
+const MAX_REORDERED: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
-//! Stage "asked calls": takes the nodes, gives model calls the tool calls for which tools name them.
+//! Stage "asked calls": takes the nodes and gives model calls the tool calls whose tools name them as the asker.
 //!
-//! Claude Code records a model's words, but not which tools it asked for: each tool names the request. The stage comes before
-//! the scopes and conversations, in which such a call is then like any other.
+//! Claude Code records a model's words, but not which tools it asked for: each tool names the request. This runs before the scopes
+//! and conversations, which then treat such a call like any other.
 
 use super::id::NodeId;
 use super::names;
@@ -52,8 +52,8 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
     }
 }
 
-/// The model call that a tool is below, if the tool began once it had ended and its answer shows no calls: a client that hangs tools
-/// below the call that asked for them need not record what it asked for (Arize's tracing of Claude Code).
+/// The model call above a tool, if the tool began after it ended and its answer shows no calls: a client that nests tools below the
+/// call that asked for them need not record the request (Arize's tracing of Claude Code).
 fn call_before(nodes: &Nodes, tool: NodeId) -> Option<NodeId> {
     let above = nodes.parent(tool)?;
     let (call, tool) = (nodes.get(above)?, nodes.get(tool)?);
@@ -61,12 +61,12 @@ fn call_before(nodes: &Nodes, tool: NodeId) -> Option<NodeId> {
         let mut output = call.operation.output_messages.iter().flatten();
         output.any(|message| !message.tool_calls.is_empty())
     };
-    // Documents have their tools below calls for other reasons; their spans have no scope.
+    // Spans from documents, which have no scope, nest tools below calls for other reasons.
     let is_after = call.kind() == Kind::Llm && !call.instrumentation().is_empty() && call.end.is_some_and(|end| end <= tool.start);
     (is_after && !has_calls()).then_some(above)
 }
 
-/// The model calls by what tools call them: their response id, the ids of their spans.
+/// Model calls by the ids that tools name them by: response ids and span ids.
 fn askers(nodes: &Nodes) -> HashMap<String, NodeId> {
     let mut out = HashMap::default();
     for call in nodes.of_kind(Kind::Llm) {
@@ -93,7 +93,7 @@ fn call_of(tool: &Node) -> Option<ToolCall> {
 /// The calls that a model's output shows.
 struct ShownCalls {
     ids: HashSet<String>,
-    /// The tools of all calls, and of those without an id.
+    /// The tools of all calls. [`Self::without_id`]: of those without an id.
     names: HashSet<String>,
     without_id: HashSet<String>,
 }
@@ -108,7 +108,7 @@ impl ShownCalls {
         }
     }
 
-    /// Whether one of them may be this call: it has its id, or the id is unknown of one of the two.
+    /// Whether one of them may be this call: the ids are equal, or the tools are where either id is unknown.
     fn may_have(&self, call: &ToolCall) -> bool {
         match call.id.as_deref() {
             Some(id) => self.ids.contains(id) || self.without_id.contains(&call.name),

@@ -1,10 +1,10 @@
-//! Spans and log records to runs, one a trace, in named stages.
+//! Turns spans and log records into runs, one per trace, in named stages.
 
 use super::log_records::{self, ByTrace};
 use super::model::{Annotation, Run};
 use super::scopes::Scopes;
 use super::steps::DraftSteps;
-use super::summary::{self, Whole};
+use super::summary::{self, WholeRun};
 use super::{
     agent_names, agent_questions, agent_results, annotations, asked_calls, bare_definitions, bare_errors, broken_answers, calls_of_agents,
     continuations, conversation, conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts,
@@ -16,9 +16,9 @@ use crate::hash::HashSet;
 use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, SpanId, TraceId};
 use crate::trace::{Finding, FindingKind, Trace};
 
-/// The runs in these spans and log records, one a trace, by first start.
+/// The runs in these spans and log records, one per trace, ordered by start.
 ///
-/// Any order, batching or repetition of the same spans gives the same runs; only spans of exactly one time stay as they came.
+/// The order, batching and repetition of spans do not matter, except that spans with identical times keep the order of arrival.
 #[must_use]
 pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
     let mut traces = ByTrace::new();
@@ -31,13 +31,13 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
         spans.retain(|span| is_of_session(span) || span.scope.name == ANNOTATION_SCOPE);
         logs.clear();
     }
-    // What these spans were made of.
+    // The log records these spans were built from.
     let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
     for (spans, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_logs)) {
         let exported: HashSet<SpanId> = spans.iter().filter(|span| !is_of_logs(span)).map(|span| span.span_id).collect();
         let before = spans.len();
         spans.retain(|span| !is_of_logs(span) || !exported.contains(&span.span_id));
-        // If the spans themselves came after all, the records belong to them.
+        // If the exported spans arrived after all, the records belong to those.
         if spans.len() == before {
             logs.clear();
         }
@@ -61,7 +61,7 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
     runs
 }
 
-/// The stages in order. Each one's file documents its input, its output and why it comes at this point. A stage consumes what it
+/// The stages in order. Each one's file documents its input, its output and why it runs at this point. A stage consumes what it
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry, annotations: Vec<Annotation>) -> Run {
     let mut readings = readings::read(&mut trace, records, registry);
@@ -84,7 +84,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     input_limit::limit(&mut nodes);
     let unasked = tool_calls::join(&mut nodes, &scopes, &mut conversations);
-    // A span that only marks a trace becomes no step.
+    // A span that only marks a trace does not become a step.
     let session = nodes.list.iter().find_map(|node| node.operation.session_id.clone());
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);
@@ -102,7 +102,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let failed = failure::settle(&mut steps, &scopes, root);
     let question = question::question(&steps, &scopes, root);
     let (answer, failure) = question::ending(&steps, &mut scopes, root, failed);
-    let whole = Whole {
+    let whole = WholeRun {
         root,
         failure,
         question,

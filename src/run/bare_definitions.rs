@@ -1,7 +1,7 @@
-//! Stage "bare definitions": takes the steps, and gives tools that an agent names and does not describe (Strands) the description and
-//! the schema that their own spans record.
+//! Stage "bare definitions": takes the steps and gives tools that an agent names but does not describe (Strands) the description and
+//! schema that their own spans record.
 //!
-//! It comes after the tools have their names.
+//! This runs after the tools have their names.
 
 use super::model::Step;
 use crate::hash::HashMap;

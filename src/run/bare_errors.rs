@@ -1,8 +1,8 @@
-//! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words
-//! of their result, which is what the model received, and failed model calls without words those of what failed around them (Mastra's
-//! call ends with the reason `error`, and its agent says why).
+//! Stage "bare errors": takes the steps and adds missing error texts. Failed tools whose error is only a code (`TOOL_ERROR`) get the
+//! text of their result, which is what the model received; failed model calls without a text get that of the failure around them
+//! (Mastra's call ends with the reason `error`; its agent has the text).
 //!
-//! It comes before the entries, which copy the failure of a tool, and after the tools have their results.
+//! This runs after the tools have their results and before the entries, which copy a tool's failure.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use super::id::{IdVec, StepId};
 use super::model::Step;
 use crate::operation::{Failure, Kind};
 
-/// A longer text is the output of a program that failed, not the reason.
-const LONGEST: usize = 2000;
+/// A longer text is the output of a failed program, not the reason.
+const MAX_REASON_LEN: usize = 2000;
 
-/// So many operations around a call are looked at.
-const LOOKED_AT: usize = 32;
+/// Maximum number of operations above a call examined.
+const MAX_ANCESTORS: usize = 32;
 
 pub(super) fn fill(steps: &mut IdVec<StepId, Step>) {
     let silent = |step: &Step| {
@@ -52,7 +52,7 @@ pub(super) fn fill(steps: &mut IdVec<StepId, Step>) {
 /// Why the nearest operation around this one failed.
 fn words_around(steps: &IdVec<StepId, Step>, at: StepId) -> Option<String> {
     let mut above = steps.get(at)?.parent;
-    for _ in 0..LOOKED_AT {
+    for _ in 0..MAX_ANCESTORS {
         let step = steps.get(above?)?;
         if let Some(words) = step.operation.failure.as_ref().and_then(|failure| failure.message.clone()) {
             return Some(words);
@@ -62,10 +62,10 @@ fn words_around(steps: &IdVec<StepId, Step>, at: StepId) -> Option<String> {
     None
 }
 
-/// The words of a result that describe the error. `is_error`: a result that is only text may describe it too.
+/// The text in a result that describes the error. `is_error`: a result that is plain text may be the description.
 fn words(result: &Value, is_error: bool) -> Option<Cow<'_, str>> {
     let said = match result {
-        Value::String(text) if text.len() <= LONGEST && text.trim_start().starts_with(['{', '[']) => {
+        Value::String(text) if text.len() <= MAX_REASON_LEN && text.trim_start().starts_with(['{', '[']) => {
             return match serde_json::from_str::<Value>(text) {
                 Ok(value) => Some(words(&value, is_error)?.into_owned().into()),
                 Err(_) => is_error.then_some(text.into()),
@@ -77,7 +77,7 @@ fn words(result: &Value, is_error: bool) -> Option<Cow<'_, str>> {
             match recorded {
                 Some(Value::Object(inner)) => inner.get("message")?.as_str()?,
                 Some(recorded) => recorded.as_str()?,
-                // A result of MCP.
+                // An MCP result.
                 None if members.get("isError") == Some(&Value::Bool(true)) => return texts(members.get("content")?),
                 None => return None,
             }
@@ -99,7 +99,7 @@ fn texts(blocks: &Value) -> Option<Cow<'_, str>> {
 fn of_reasonable_length(text: &str) -> Option<&str> {
     let text = text.trim();
     let text = text.strip_prefix("Error: ").unwrap_or(text);
-    (!text.is_empty() && text.len() <= LONGEST).then_some(text)
+    (!text.is_empty() && text.len() <= MAX_REASON_LEN).then_some(text)
 }
 
 impl Failure {
@@ -156,7 +156,7 @@ mod tests {
                 Some("the line broke"),
                 None,
             ),
-            (Some("E1"), json!("x".repeat(LONGEST + 1)), Some("E1"), None),
+            (Some("E1"), json!("x".repeat(MAX_REASON_LEN + 1)), Some("E1"), None),
         ];
         for (code, result, message, error_type) in cases {
             let mut step = step(String::new(), Kind::Tool, "", UnixNanos(0), UnixNanos(9));

@@ -1,7 +1,7 @@
-//! Stage "broken answers": takes the nodes, and from calls that failed while they answered the piece that came, where the same was asked
-//! again: nobody was given it, and the next attempt answers. The piece stays with the failed call as its output.
+//! Stage "broken answers": takes the nodes and removes the partial answer from calls that failed while answering, if the same was
+//! asked again: no later call received it, and the next attempt answers. The failed call keeps it as its output.
 //!
-//! It comes before the scopes and the conversations, which have the answers.
+//! This runs before the scopes and conversations, which contain the answers.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use super::id::NodeId;
 use super::node::{Node, Nodes};
 use crate::operation::{Kind, Message};
 
-/// So many calls after a failed one are looked at: others may run at the same time.
-const LOOKED_AT: usize = 16;
+/// Maximum number of calls examined after a failed one: others may run at the same time.
+const MAX_LATER_CALLS: usize = 16;
 
 pub(super) fn take_from_calls(nodes: &mut Nodes) {
     let calls = nodes.of_kind(Kind::Llm);
@@ -22,14 +22,14 @@ pub(super) fn take_from_calls(nodes: &mut Nodes) {
         let Some(failed) = nodes.get(*call).filter(|node| has_piece(node)) else {
             continue;
         };
-        // A framework may put a workflow around each attempt.
+        // A framework may wrap each attempt in a workflow.
         let owner = owners.known(*call);
         let is_again = |id: &&NodeId| {
             let next = nodes.get(**id).filter(|next| next.start >= failed.end_or_start());
             owners.known(**id) == owner && next.is_some_and(|next| next.operation.input_messages == failed.operation.input_messages)
         };
         let later = calls.get(place + 1..).unwrap_or_default();
-        if !later.iter().take(LOOKED_AT).any(|id| is_again(&id)) {
+        if !later.iter().take(MAX_LATER_CALLS).any(|id| is_again(&id)) {
             continue;
         }
         if let Some(node) = nodes.get_mut(*call) {
@@ -41,7 +41,7 @@ pub(super) fn take_from_calls(nodes: &mut Nodes) {
     }
 }
 
-/// Whether a call failed with words that it had said, and it is known what it was asked.
+/// Whether a failed call records both a partial answer and its input.
 fn has_piece(node: &Node) -> bool {
     let operation = &node.operation;
     operation.failure.is_some() && operation.output_messages.is_some() && operation.input_messages.is_some()

@@ -1,7 +1,7 @@
 //! Evidence against two spans recording one model call.
 //!
 //! An equal response id, or one call inside the other, makes two spans one call only without such evidence: servers,
-//! caches and cassettes repeat ids, and a context that was left open makes the next call a child.
+//! caches and cassettes repeat ids, and a context left open makes the next call a child.
 
 use serde_json::Value;
 
@@ -12,19 +12,19 @@ use super::node::Node;
 use crate::operation::{Message, Operation, Role, ToolCall};
 use crate::span::UnixNanos;
 
-/// So many calls of an answer are compared with those of another.
-const LOOKED_AT: usize = 16;
+/// Maximum number of tool calls, or of records in a group, compared.
+const MAX_COMPARED: usize = 16;
 
-/// Texts may be cut: so much of a long one may differ at its end.
+/// Texts may be cut: a long one may differ in this many bytes at its end.
 const CUT: usize = 16;
 
-/// What one span records of a model call.
+/// One span's record of a model call.
 #[derive(Clone, Copy)]
 pub(super) struct CallRecord<'a> {
     operation: &'a Operation,
     start: UnixNanos,
     end: Option<UnixNanos>,
-    /// The name of the instrumentation scope, where it is known.
+    /// The name of the instrumentation scope, if known.
     instrumentation: Option<&'a str>,
 }
 
@@ -51,15 +51,15 @@ impl<'a> From<&'a Step> for CallRecord<'a> {
 }
 
 impl CallRecord<'_> {
-    /// Whether something contradicts that both, of one response id, are one call.
+    /// Whether anything contradicts that two spans with one response id are one call.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         self.follows(other)
             || other.follows(self)
             || self.answers_otherwise(other)
-            || self.is_same_kind(other) && (self.asks_otherwise(other) || self.goes_on_from(other) || other.goes_on_from(self))
+            || self.is_same_kind(other) && (self.asks_otherwise(other) || self.continues(other) || other.continues(self))
     }
 
-    /// Whether something contradicts that this one, inside the other, is the other.
+    /// Whether anything contradicts that this span, inside the other, records the same call.
     pub(super) fn is_other_than(&self, outer: &Self) -> bool {
         if self.follows(outer) && (!outer.is_blank() || self.is_same_kind(outer)) {
             return true;
@@ -68,18 +68,18 @@ impl CallRecord<'_> {
         if !other_id && self.has_usage_of(outer) {
             return false;
         }
-        // A framework has its own id for what its client records under the provider's.
+        // A framework may use its own id where its client records the provider's.
         let is_repetition = !self.is_same_kind(outer) && self.answers_alike(outer);
         other_id && !is_repetition || self.answers_otherwise(outer) || self.ends_otherwise(outer)
     }
 
-    /// Whether this one and one around it, of one instrumentation, record one answer and one count of tokens.
+    /// Whether this span and one around it, of the same instrumentation, record the same answer and token counts.
     pub(super) fn repeats(&self, outer: &Self) -> bool {
         let same_usage = self.operation.usage == outer.operation.usage;
         self.is_same_kind(outer) && same_usage && self.answers_alike(outer)
     }
 
-    /// Whether both record how they ended and what they took, and neither is the same.
+    /// Whether both record a finish reason and token counts, and both of these differ.
     fn ends_otherwise(&self, other: &Self) -> bool {
         let (one, two) = (&self.operation, &other.operation);
         let ends = matches!((&one.finish_reason, &two.finish_reason), (Some(one), Some(two)) if one != two);
@@ -110,7 +110,7 @@ impl CallRecord<'_> {
         self.operation.output_messages.is_none() && self.operation.usage.is_empty() && self.operation.response_id.is_none()
     }
 
-    /// Whether this one began when the other was over. A moment after a call may record how it ended.
+    /// Whether this one began after the other ended. A span without duration right after a call may record how that ended.
     fn follows(&self, other: &Self) -> bool {
         let lasts = |telling: &Self| telling.end.is_none_or(|end| end > telling.start);
         let Some(end) = other.end else { return false };
@@ -121,7 +121,7 @@ impl CallRecord<'_> {
         }
     }
 
-    /// Whether both have an answer, and neither can be the other.
+    /// Whether both have an answer, and the two cannot be the same.
     fn answers_otherwise(&self, other: &Self) -> bool {
         let (Some(one), Some(two)) = (self.answer(), other.answer()) else {
             return false;
@@ -148,20 +148,20 @@ impl CallRecord<'_> {
         self.operation.output_messages.as_ref()?.first()
     }
 
-    /// Whether this one was given what the other answered: its last turn asks for the same tools.
-    fn goes_on_from(&self, other: &Self) -> bool {
+    /// Whether this one received the other's answer: the last turn of its input asks for the same tools.
+    fn continues(&self, other: &Self) -> bool {
         let Some(answer) = other.answer().filter(|answer| !answer.tool_calls.is_empty()) else {
             return false;
         };
         let history = self.operation.input_messages.as_ref();
         let last = history.and_then(|list| list.iter().rev().find(|message| message.role == Role::Assistant));
-        let ids = last.into_iter().flat_map(|last| &last.tool_calls).take(LOOKED_AT);
+        let ids = last.into_iter().flat_map(|last| &last.tool_calls).take(MAX_COMPARED);
         let ids: Vec<&str> = ids.filter_map(|call| call.recorded_id()).collect();
-        let mut asked = answer.tool_calls.iter().take(LOOKED_AT).filter_map(|call| call.recorded_id());
+        let mut asked = answer.tool_calls.iter().take(MAX_COMPARED).filter_map(|call| call.recorded_id());
         asked.any(|id| ids.contains(&id))
     }
 
-    /// Whether both were asked something last, and neither question can be the other.
+    /// Whether the inputs of both end with a question, and the two cannot be the same.
     fn asks_otherwise(&self, other: &Self) -> bool {
         let last = |telling: &Self| {
             let input = telling.operation.input_messages.as_ref()?;
@@ -176,8 +176,8 @@ impl CallRecord<'_> {
 }
 
 fn share_a_call(calls: &[ToolCall], others: &[ToolCall]) -> bool {
-    calls.iter().take(LOOKED_AT).any(|call| {
-        others.iter().take(LOOKED_AT).any(|other| {
+    calls.iter().take(MAX_COMPARED).any(|call| {
+        others.iter().take(MAX_COMPARED).any(|other| {
             let unread = |call: &ToolCall| !matches!(call.arguments, Some(Value::Object(_)));
             let fit = || arguments::fit(call.arguments.as_ref(), other.arguments.as_ref()) != Fit::Other;
             names::same_tool(&call.name, &other.name) && (unread(call) || unread(other) || fit())
@@ -185,7 +185,7 @@ fn share_a_call(calls: &[ToolCall], others: &[ToolCall]) -> bool {
     })
 }
 
-/// Whether one text is a part of the other, however each was written: as JSON, in pieces, cut at its end.
+/// Whether one text is part of the other, however each was written: as JSON, in pieces, or cut at its end.
 fn is_part(one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -197,7 +197,7 @@ fn is_part(one: &str, other: &str) -> bool {
     short.get(..kept).is_some_and(|begin| memchr::memmem::find(long, begin).is_some())
 }
 
-/// The letters and digits of a text, without JSON's escapes; those of ASCII alone, where others may be escaped.
+/// The letters and digits of a text, without JSON escapes; only those of ASCII where others may be `escaped`.
 fn bare(text: &str, escaped: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -213,12 +213,12 @@ fn bare(text: &str, escaped: bool) -> Vec<u8> {
     out
 }
 
-/// Groups records, each group possibly of one call. Where servers repeat one id, a group is one call of many.
+/// Groups records that may be of one call. Where a server repeats an id, each group is one of several calls.
 pub(super) fn groups<T: Copy>(list: &[T], contradict: impl Fn(T, T) -> bool) -> Vec<Vec<T>> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     for item in list {
-        let recent = groups.iter_mut().rev().take(LOOKED_AT);
-        let mut fitting = recent.filter(|group| !group.iter().take(LOOKED_AT).any(|other| contradict(*other, *item)));
+        let recent = groups.iter_mut().rev().take(MAX_COMPARED);
+        let mut fitting = recent.filter(|group| !group.iter().take(MAX_COMPARED).any(|other| contradict(*other, *item)));
         match fitting.next() {
             Some(group) => group.push(*item),
             None => groups.push(vec![*item]),

@@ -1,9 +1,9 @@
-//! Stage "calls of agents": takes the nodes, gives agents without model calls the calls that their own spans describe.
+//! Stage "calls of agents": takes the nodes and adds the model calls that agents' own spans describe, where agents have none.
 //!
 //! The client of a remote agent, the Claude Agent SDK and GenAI instrumentations of agents record messages, tokens and cost on the
-//! agent's span, and no model call below it, or one without content. The agent's words stay its question and answer; the
-//! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent describe one call, and
-//! before everything that looks at model calls.
+//! agent's span, with no model call below it, or one without content. The agent's text remains its question and answer; only
+//! messages are taken as calls. This runs after the duplicates, since two spans of one agent describe one call, and before
+//! everything that reads model calls.
 
 mod elsewhere;
 mod inner_tools;
@@ -29,7 +29,7 @@ use crate::operation::{Kind, Message, Operation, Role};
 use crate::span::UnixNanos;
 use crate::trace::Finding;
 
-/// Adds the calls, and gives calls without content what only their agent has.
+/// Adds the calls, and fills calls without content from their agent.
 pub(super) fn add(nodes: &mut Nodes) {
     elsewhere::give_definitions(nodes);
     elsewhere::give_results(nodes);
@@ -61,7 +61,7 @@ pub(super) fn add(nodes: &mut Nodes) {
     prompts::settle(nodes);
 }
 
-/// The calls before the last one of each exchange that is recorded as the output of one call.
+/// The earlier calls of each exchange that is recorded as the output of one call.
 fn exchanges(nodes: &mut Nodes) -> Vec<NewCall> {
     let mut new = Vec::new();
     for call in nodes.of_kind(Kind::Llm) {
@@ -77,8 +77,8 @@ struct NewCall {
     parent: Option<NodeId>,
 }
 
-/// An exchange with tools as the output of one call: the call's own output is the last turn, the turns before are separate
-/// calls.
+/// Splits an exchange with tools that is recorded as the output of one call: the call keeps the last turn, the turns before become
+/// separate calls.
 fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<NewCall>) {
     let parent = nodes.parent(call);
     let Some(node) = nodes.get_mut(call) else { return };
@@ -95,7 +95,7 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<NewCall>) {
             kind: Kind::Llm,
             name: node.operation.name.clone(),
             model: node.operation.model.clone(),
-            input_messages: given(place, &history, &new_results).map(Into::into),
+            input_messages: turn_input(place, &history, &new_results).map(Into::into),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
@@ -112,13 +112,13 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<NewCall>) {
     node.operation.output_messages = last.map(|answer| vec![answer]);
 }
 
-/// The calls in an agent's messages, one for each turn of the answer. `is_around`: calls of other agents are in its counts.
+/// The calls in an agent's messages, one per turn of the answer. `is_around`: its counts include calls of other agents.
 fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
     let operation = &node.operation;
     let mut history = messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
     let mut said = messages_of(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
-    // Of what went in only the prompt is known.
+    // Only the prompt is known of the input.
     if history.is_empty() && !said.is_empty() {
         history.extend(
             operation
@@ -129,10 +129,10 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
                 .cloned(),
         );
     }
-    // A state repeats what went in.
+    // A state repeats the input.
     let repeats = !history.is_empty() && said.starts_with(&history);
     let said = if repeats { said.split_off(history.len()) } else { said };
-    // The output alone has all that was said.
+    // The output holds the whole conversation.
     let said = if history.is_empty() && is_exchange(&said) {
         let mut said = said;
         let answers = said.split_off(opening(&said));
@@ -146,7 +146,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     if rounds.is_empty() {
         rounds.push((None, Vec::new()));
     }
-    // The state of a workflow with many turns is a history: which of them are its calls is unknown.
+    // The state of a workflow with many turns is a history: it does not show which turns are the workflow's own calls.
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
             kind: Kind::Llm,
             name: operation.name.clone(),
             model: operation.model.clone(),
-            input_messages: given(place, &history, &new_results).map(Into::into),
+            input_messages: turn_input(place, &history, &new_results).map(Into::into),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
@@ -198,7 +198,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     }
     nodes.findings.extend(findings);
     let Some(node) = nodes.get_mut(agent) else { return out };
-    // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
+    // The messages belong to the calls now. [`prompts::settle`] moves a prompt alone.
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
     if !is_around && let [_, _, ..] = out.as_slice() {
@@ -216,8 +216,8 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     out
 }
 
-/// What was said, with the turns that a client recorded as input: an input that ends with an answer is all that was said in the run
-/// (pydantic-ai), and what follows its last question is the agent's.
+/// The output, with the turns that a client recorded as input before it: an input that ends with an answer is the whole conversation
+/// of the run (pydantic-ai), and everything after its last question is the agent's.
 fn with_turns_of_input(history: &mut Vec<Message>, said: Vec<Message>) -> Vec<Message> {
     let ends = history
         .last()
@@ -241,7 +241,7 @@ fn give_counts(agent: &mut Operation, call: &mut Operation) {
     call.time_to_first_token = call.time_to_first_token.or(agent.time_to_first_token.take());
 }
 
-/// A call that a span describes, the turn with this index.
+/// The call for one turn that a span describes; `place` is the turn's index.
 fn call_of_turn(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
     Node {
         span_id: span.span_id,
@@ -258,17 +258,17 @@ fn call_of_turn(span: &Node, operation: Operation, place: usize, (start, end): (
     }
 }
 
-/// So many turns of one span have the whole history as input. Later ones have only what is new: work is linear in the input.
+/// Number of turns of one span that get the whole history as input. Later ones get only new messages: work stays linear in the input.
 const WHOLE_HISTORIES: usize = 64;
 
-/// What the call of a turn was given.
-fn given(place: usize, history: &[Message], new_results: &[Message]) -> Option<Vec<Message>> {
+/// The input of a turn's call.
+fn turn_input(place: usize, history: &[Message], new_results: &[Message]) -> Option<Vec<Message>> {
     let given = if place < WHOLE_HISTORIES { history } else { new_results };
     (!given.is_empty()).then(|| given.to_vec())
 }
 
-/// The turns in a list of an agent's messages, each with the results that came back. Its words after it asked for tools are
-/// another turn.
+/// The turns in a list of an agent's messages, each with the tool results that followed. Text after a request for tools is another
+/// turn.
 fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
     let mut out: Vec<(Option<Message>, Vec<Message>)> = Vec::new();
     for message in said {
@@ -293,8 +293,8 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
     out
 }
 
-/// Calls without messages get the agent's question, and the last one its answer; the counts too, if no call has any.
-/// `is_around`: calls of other agents below are in its counts.
+/// If no call has content, gives the first the agent's question and the last its answer. Counts move, too, unless they include calls
+/// of other agents below (`is_around`).
 fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[NodeId]), is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
     let is_silent = |call: &NodeId| {
@@ -309,7 +309,7 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
         let answer = said
             .into_iter()
             .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
-        // What comes after a tool is no answer of the call before it.
+        // Text after a tool is not the answer of the call before it.
         let last_end = calls.last().and_then(|call| nodes.get(*call)).map(Node::end_or_start);
         let is_later = |tool: &NodeId| nodes.get(*tool).map(|tool| tool.start) >= last_end;
         let answer = answer.filter(|_| !tools.iter().any(is_later));
@@ -325,7 +325,7 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
     }
 }
 
-/// Puts new nodes among the others, by start: after the agent that describes them, before the call that does.
+/// Inserts new nodes by start: after an agent that describes them, before a call that does.
 fn insert(nodes: &mut Nodes, mut new: Vec<NewCall>) {
     if new.is_empty() {
         return;

@@ -1,7 +1,7 @@
-//! Stage "continuations": takes the readings, gives each span that continues another one's conversation its whole input.
+//! Stage "continuations": takes the readings and gives each span that continues another one's conversation its whole input.
 //!
-//! It comes right after the reading, so that no later stage knows such spans. The spans of one conversation share its messages. A
-//! span can only continue one that began before it, so there are no cycles, whatever the spans contain.
+//! This runs right after the reading, so that no later stage has to handle such spans. The spans of one conversation share its
+//! messages. A span can only continue one that began before it, which rules out cycles, whatever the spans contain.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::operation::{Message, Messages};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
-/// Several spans may continue one span in different ways: the messages before are copied then. All copies of a trace may take
-/// this many bytes, and as many as its spans contain.
-const COPIES: usize = 4 << 20;
+/// Base limit on copied messages of a trace, in bytes; the size of its messages is allowed on top. Messages are copied where several
+/// spans continue one span in different ways.
+const BASE_COPY_LIMIT: usize = 4 << 20;
 
 /// Gives each reading its whole input.
 pub(super) fn resolve(readings: &mut Readings) {
@@ -25,7 +25,7 @@ pub(super) fn resolve(readings: &mut Readings) {
         return;
     }
     let ids: HashMap<SpanId, ReadingId> = readings.by_span();
-    let mut lists = Lists::default();
+    let mut lists = SharedLists::default();
     for (id, continuation) in continuations {
         let base = ids.get(&continuation.span_id).copied();
         if let Err(what) = lists.add(readings, id, base, continuation) {
@@ -38,29 +38,29 @@ pub(super) fn resolve(readings: &mut Readings) {
     lists.share(readings);
 }
 
-/// What went into a reading: the beginning of a list.
+/// The input of a reading: the beginning of a list.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct InputPrefix {
     list: usize,
     count: usize,
-    /// How many of these are another reading's.
+    /// How many of these belong to another reading.
     continued: usize,
-    /// How many messages of its answer follow in the list.
+    /// How many messages of the reading's answer follow in the list.
     answered: usize,
 }
 
-/// The conversations that spans go on with.
+/// The conversations that spans continue.
 #[derive(Debug, Default)]
-struct Lists {
+struct SharedLists {
     lists: Vec<SharedMessages>,
-    places: HashMap<ReadingId, Place>,
-    /// Bytes of the messages of these conversations, and of their copies.
+    places: HashMap<ReadingId, InputPrefix>,
+    /// Bytes of these conversations' messages, and of copies.
     original: usize,
     copied: usize,
 }
 
-impl Lists {
-    /// Takes a reading that goes on with the first messages of another one's conversation. An error is what is wrong with that.
+impl SharedLists {
+    /// Adds a reading that continues the first messages of another one's conversation. The error says why it cannot.
     fn add(&mut self, readings: &mut Readings, id: ReadingId, base: Option<ReadingId>, goes_on: Continuation) -> Result<(), String> {
         let base = base.ok_or("which is not among the spans: only its own messages are known")?;
         if base >= id {
@@ -100,14 +100,14 @@ impl Lists {
         }
     }
 
-    /// What went into a span that another goes on with.
-    fn place(&mut self, readings: &mut Readings, id: ReadingId) -> Place {
+    /// The input of a span that another one continues.
+    fn place(&mut self, readings: &mut Readings, id: ReadingId) -> InputPrefix {
         if let Some(place) = self.places.get(&id) {
             return *place;
         }
         let messages = readings.get_mut(id).and_then(|node| node.operation.input_messages.take());
         let messages = messages.map(Messages::into_vec).unwrap_or_default();
-        let place = Place {
+        let place = InputPrefix {
             list: self.lists.len(),
             count: messages.len(),
             continued: 0,
@@ -120,16 +120,16 @@ impl Lists {
         place
     }
 
-    /// Puts an answer and what is new behind the first messages of a conversation. What is new comes back if that takes too much.
-    fn put(&mut self, base: Place, kept: usize, answer: &[Message], own: Vec<Message>) -> Result<Place, Vec<Message>> {
+    /// Appends an answer and new messages to the first messages of a conversation. Returns the new messages if that would copy too much.
+    fn put(&mut self, base: InputPrefix, kept: usize, answer: &[Message], own: Vec<Message>) -> Result<InputPrefix, Vec<Message>> {
         let given = kept.min(base.count);
-        let new = Place {
+        let new = InputPrefix {
             list: base.list,
             count: kept + own.len(),
             continued: kept,
             answered: 0,
         };
-        // An answer that an earlier span put there needs no look.
+        // An answer that an earlier span appended need not be compared.
         let known = base.answered.min(answer.len());
         let Some(list) = self.lists.get(base.list) else { return Err(own) };
         let behind = list.messages().get(given + known..).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Lists {
         }
         let before = given + known;
         let copied = self.copied.saturating_add(list.size(before));
-        if copied > COPIES.saturating_add(self.original) {
+        if copied > BASE_COPY_LIMIT.saturating_add(self.original) {
             return Err(own);
         }
         self.copied = copied;
@@ -154,7 +154,7 @@ impl Lists {
         self.lists.push(copy);
         let list = self.lists.len() - 1;
         self.extend(list, answer.into_iter().chain(own));
-        Ok(Place { list, ..new })
+        Ok(InputPrefix { list, ..new })
     }
 
     fn extend(&mut self, list: usize, messages: impl Iterator<Item = Message>) {
@@ -178,7 +178,7 @@ impl Lists {
     }
 }
 
-/// A model's output in the form that it has in the input of the next call.
+/// A model's output as it appears in the input of the next call.
 fn as_input(message: &Message) -> Message {
     Message {
         finish_reason: None,

@@ -1,9 +1,8 @@
-//! Stage "conversations": takes the nodes and their scopes, gives the messages, each once. The history that repeats in
-//! every model input is matched against what is known.
+//! Stage "conversations": takes the nodes and their scopes and returns each message once. The history that every model input repeats
+//! is matched against the messages known so far.
 //!
-//! It comes after the scopes, since each scope's model calls are one conversation, or continue that of another scope. It fills
-//! into the nodes what only a later input contains of an answer. Results of tools stay with their calls until the tools are
-//! joined.
+//! This runs after the scopes, since each scope's model calls are one conversation, or continue another scope's. It adds to the nodes
+//! parts of their answers that only a later input contains. Tool results stay with their calls until the tools are joined.
 
 mod align;
 mod call_ref;
@@ -28,14 +27,14 @@ use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::trace::{Finding, FindingKind};
 pub(super) use call_ref::CallRef;
-pub(super) use draft::{Conversation, Conversations, DraftCall, SeenResult};
+pub(super) use draft::{Conversations, DraftCall, DraftConversation, SeenResult};
 use keys::Keys;
 use openings::Openings;
 
-/// So many messages that a call shares with calls of other conversations are walked through once more.
-const WALKED_AGAIN: usize = 1 << 20;
+/// Maximum number of messages walked through again because calls of other conversations share them.
+const MAX_REWALKED: usize = 1 << 20;
 
-/// Puts the conversations of all scopes together.
+/// Reconstructs the conversations of all scopes.
 pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     let mut list = Conversations::default();
     let mut of_scope: HashMap<ScopeId, ConversationId> = HashMap::default();
@@ -48,10 +47,10 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
         let scope = scopes.scope_of(call);
         let known = of_scope.get(&scope).and_then(|at| list.get(*at));
         let again = nodes.get(call).map_or(0, |node| {
-            known.map_or_else(|| Conversation::default().walks_again(node), |known| known.walks_again(node))
+            known.map_or_else(|| DraftConversation::default().walks_again(node), |known| known.walks_again(node))
         });
         walked_again = walked_again.saturating_add(again);
-        if again > 0 && walked_again > WALKED_AGAIN {
+        if again > 0 && walked_again > MAX_REWALKED {
             nodes.leave_out_continued(call);
         }
         let at = match of_scope.get(&scope) {
@@ -60,10 +59,10 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
                 let draft = scopes.list.get(scope);
                 let tool = draft.and_then(|draft| draft.tool);
                 let agent = draft.and_then(|draft| draft.agent.as_deref());
-                // A judge reads the conversation that it judges, and does not go on with it.
+                // A judge reads the conversation that it judges, but does not continue it.
                 let goes_on = !draft.is_some_and(|draft| draft.is_auxiliary || draft.is_unrelated);
                 let continued = goes_on.then(|| openings.continued(nodes, &list, (tool, call, agent), &mut keys));
-                let at = continued.flatten().unwrap_or_else(|| list.push(Conversation::default()));
+                let at = continued.flatten().unwrap_or_else(|| list.push(DraftConversation::default()));
                 of_scope.insert(scope, at);
                 if let Some(conversation) = list.get_mut(at) {
                     conversation.scopes.push(scope);
@@ -81,12 +80,12 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
             }
         }
     }
-    list.iter_mut().for_each(Conversation::give_room_back);
+    list.iter_mut().for_each(DraftConversation::give_room_back);
     report(nodes, &list);
     list
 }
 
-/// Says where a history was edited, and which calls have one id.
+/// Reports edited histories and calls that share an id.
 fn report(nodes: &mut Nodes, conversations: &Conversations) {
     let mut findings = Vec::new();
     let span = |node: NodeId| nodes.get(node).map(|node| node.span_id);
@@ -120,7 +119,7 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
     nodes.findings.append(&mut findings);
 }
 
-/// Says which results nobody asked for.
+/// Reports results that no call asked for.
 pub(super) fn report_stray_results(nodes: &mut Nodes, conversations: &Conversations) {
     for seen in conversations.iter().flat_map(|conversation| &conversation.stray_results) {
         let span = nodes.get(seen.node).map(|node| node.span_id);

@@ -1,17 +1,17 @@
-//! Stage "entries": takes the conversations and the tools that no call asks for, gives each scope's conversation as entries: each
-//! message, then the results of its calls by the time at which they came.
+//! Stage "entries": takes the conversations and the tools that no call asks for, and returns each scope's conversation as entries:
+//! each message, followed by the results of its calls by time.
 //!
-//! It comes after the order, since entries name steps, and consumes the conversations: their messages move into the entries.
+//! This runs after the order, since entries refer to steps, and moves the messages out of the conversations.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
+use super::conversation::{CallRef, Conversations, DraftCall, DraftConversation, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{answer_text, as_json, given_instead, has_more, is_part, result_of, result_text};
+use super::results::{answer_text, as_json, has_more, is_part, received_instead, result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
@@ -52,9 +52,9 @@ fn steps_of(nodes: &[NodeId], steps: &DraftSteps) -> Vec<StepId> {
     nodes.iter().filter_map(|node| steps.of_node.known(*node)).collect()
 }
 
-/// `mended`: spans with a value that could not be read as it is.
-fn of_conversation(id: ConversationId, conversation: Conversation, steps: &DraftSteps, mended: &HashSet<SpanId>) -> Vec<Entry> {
-    let Conversation {
+/// `mended`: spans with a value that had to be mended to be read.
+fn of_conversation(id: ConversationId, conversation: DraftConversation, steps: &DraftSteps, mended: &HashSet<SpanId>) -> Vec<Entry> {
+    let DraftConversation {
         messages,
         calls,
         stray_results,
@@ -73,8 +73,8 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
         for (call, (_, draft)) in message.tool_calls.iter_mut().zip(&of_message) {
             call.id = Some(call_id(draft, steps));
         }
-        // The output of another trace's call, or of one that was lost, is none of this call's work. It is a turn of this run if
-        // its tools ran here.
+        // The output of a call that is lost or in another trace is not this call's work. It is a turn of this run if its tools ran
+        // here.
         let ran_here = !draft.is_turn && of_message.iter().any(|(_, call)| !call.tools.is_empty());
         let (kind, step) = if draft.is_turn {
             (EntryKind::Turn(message), step)
@@ -118,7 +118,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
     ahead_of_readers(out, of_reader)
 }
 
-/// Puts results that no call asks for ahead of the answer of the model call that read them.
+/// Puts results without a call ahead of the answer of the model call that read them.
 fn ahead_of_readers(entries: Vec<Entry>, mut of_reader: HashMap<Option<StepId>, Vec<Entry>>) -> Vec<Entry> {
     if of_reader.is_empty() {
         return entries;
@@ -136,20 +136,20 @@ fn ahead_of_readers(entries: Vec<Entry>, mut of_reader: HashMap<Option<StepId>, 
     out
 }
 
-/// The results of the run's tools, if there are results that name no call: such a result repeats one of them.
+/// The results of the run's tools, if some results in messages name no call: such a result may repeat one of them.
 fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<Cow<'a, str>> {
     let mut known = HashSet::default();
     if stray.iter().all(|seen| seen.message.tool_call_id.is_some()) {
         return known;
     }
-    // Results are long: a set that grows hashes them again and again.
+    // Results are long, and a growing set would rehash them.
     known.reserve(steps.list.len());
     let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
     known.extend(results.map(result_text).filter(|text| !text.is_empty()));
     known
 }
 
-/// A result that only a model's input contains.
+/// A result that only a model input contains.
 fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> Entry {
     let reader = steps.step_of(seen.node);
     let result = ResultEntry {
@@ -169,7 +169,7 @@ fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> En
     }
 }
 
-/// The recorded id of a call, else its tool span's, else one derived from the call's span and place.
+/// The recorded id of a call, else its tool span's, else one derived from the call's span and index.
 fn call_id(draft: &DraftCall, steps: &DraftSteps) -> ToolCallId {
     let of_tool = |tool: &NodeId| recorded_id(steps.step_of(*tool)?.1);
     let recorded = draft.call.id.clone().filter(|id| !id.is_empty());
@@ -180,7 +180,7 @@ fn call_id(draft: &DraftCall, steps: &DraftSteps) -> ToolCallId {
     })
 }
 
-/// The call id that a tool's span has.
+/// The call id on a tool's span.
 fn recorded_id(tool: &Step) -> Option<ToolCallId> {
     let id = tool.operation.tool.as_ref()?.call_id.clone();
     id.map(ToolCallId::Recorded)
@@ -199,15 +199,15 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps, mended: &HashSe
     let Some(seen) = &draft.result else { return out };
     match out.last_mut().map(|entry| &mut entry.kind) {
         Some(EntryKind::Result(last)) => {
-            // A handoff's span has no result: what the next agent reads is one.
-            // Of a tool that failed, what the model received, if that is more than its error.
+            // A handoff's span has no result: the text that the next agent reads is one. For a failed tool, the result is the text
+            // that the model received, if it says more than the error.
             if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) {
                 last.result = seen.message.result_value();
             }
             let reader = steps.step_of(seen.node).and_then(|(_, reader)| reader.span_id);
-            // Of an input that its recorder cut off, what is left of a result is not what the model was given.
+            // In an input that the recorder truncated, the rest of a result is not what the model received.
             let is_left = |given: &Value| reader.is_some_and(|reader| mended.contains(&reader)) && is_part(given, &last.result);
-            last.given = given_instead(&seen.message, &last.result, last.failure.as_ref()).filter(|given| !is_left(given));
+            last.given = received_instead(&seen.message, &last.result, last.failure.as_ref()).filter(|given| !is_left(given));
         }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),
@@ -221,7 +221,7 @@ fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usiz
     if unfinished && !has_result && step.operation.failure.is_none() {
         return None;
     }
-    // A handoff that the client records as a span of its own has no result.
+    // A handoff recorded as a separate span has no result.
     let result = match step.operation.kind {
         Kind::Handoff => step
             .operation
@@ -249,7 +249,7 @@ fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usiz
     })
 }
 
-/// Puts tools that no message asks for where their time is: a call entry and its result.
+/// Inserts tools that no message asks for by time: a call entry and its result.
 fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
     let of_tool = |id: StepId| {
         let step = steps.list.get(id).filter(|step| step.operation.kind == Kind::Tool)?;
@@ -268,7 +268,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
     entries.reserve(count + 2 * tools.len());
     let mut attempts: HashMap<ToolCallId, usize> = HashMap::default();
     for (id, step, span_id) in tools {
-        // A tool may begin before the answer that asks for it has ended.
+        // A tool may begin before the answer that asks for it ends.
         let is_ahead = |call: &StepId| last_turns.get(call).is_some_and(|place| *place >= count - rest.len());
         if let Some(asked_by) = step.dispatched_by.filter(is_ahead) {
             for entry in rest.by_ref() {
@@ -279,7 +279,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
                 }
             }
         }
-        // Every message before the tool began, and no result away from its call.
+        // Takes all messages before the tool began, without separating a result from its call.
         while rest
             .as_slice()
             .first()

@@ -1,11 +1,11 @@
-//! Stage "duplicates": takes the readings of all spans, gives each operation once, however many spans record it. The spans
-//! that lose stay as evidence.
+//! Stage "duplicates": takes the readings of all spans and merges those of one operation, however many spans record it. Merged
+//! spans remain as evidence.
 //!
-//! It comes before everything that counts, sums up or compares operations. The readings are consumed: no later stage can meet
-//! a span that is part of another operation.
+//! This runs before everything that counts, sums up or compares operations. It consumes the readings, so that no later stage can
+//! see a span that is part of another operation.
 //!
-//! The order within: details first, so that a call's model and usage are known when calls are compared; wrappers before
-//! siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
+//! The order of rules: details first, so that a call's model and usage are known when calls are compared; wrappers before siblings,
+//! since a wrapper is the stronger evidence; tools and agents last, since calls do not depend on them.
 
 mod blocks;
 mod details;
@@ -48,7 +48,7 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     readings.into_nodes()
 }
 
-/// Spans of which each records one event of an operation: its start, its success, its end (BeeAI).
+/// Spans that each record one event of an operation: its start, its success, its end (BeeAI).
 fn events_of_one_operation(readings: &mut Readings) {
     let mut noted: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
     for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
@@ -64,7 +64,7 @@ fn events_of_one_operation(readings: &mut Readings) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
         };
-        // The last event is the end, however long its span was left open.
+        // The last event marks the end, even if its span was left open.
         let end = readings.get(*last).map(|node| node.start);
         for event in &group {
             merge(readings, *event, *first);
@@ -75,7 +75,7 @@ fn events_of_one_operation(readings: &mut Readings) {
     }
 }
 
-/// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.
+/// Helper spans that are named model calls but have neither messages nor tokens, around a real one or as its sibling.
 fn helpers(readings: &mut Readings) {
     for index in readings.of_kind(Kind::Llm) {
         let Some(node) = readings.get(index) else { continue };
@@ -90,7 +90,7 @@ fn helpers(readings: &mut Readings) {
     }
 }
 
-/// Model calls with one response id are one call where nothing contradicts it: the one that contains more is kept.
+/// Merges model calls with one response id unless something contradicts it, and keeps the one that contains more.
 fn same_response(readings: &mut Readings) {
     let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -119,8 +119,8 @@ fn same_response(readings: &mut Readings) {
     }
 }
 
-/// A streamed answer that is recorded at the moment when its stream ended (logfire): a span without a duration, next to the call
-/// with the same input and no answer. The call lasted until then.
+/// A streamed answer recorded when its stream ended (logfire): a span without a duration, next to the call with the same input and
+/// no answer. The call lasted until then.
 fn answered_later(readings: &mut Readings) {
     let mut silent: HashMap<(Option<ReadingId>, String), Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -146,7 +146,7 @@ fn answered_later(readings: &mut Readings) {
                 merge(readings, index, call);
                 if let Some(call) = readings.get_mut(call) {
                     call.end = end;
-                    // The call was sent well: that its stream broke off is told where the stream ended.
+                    // Sending the call succeeded; a broken stream is only recorded where the stream ended.
                     call.operation.failure = call.operation.failure.take().or(failure);
                 }
             }
@@ -154,7 +154,7 @@ fn answered_later(readings: &mut Readings) {
     }
 }
 
-/// Two instrumentations of one client: same parent, other scope, one inside the other's time, one without messages.
+/// Two instrumentations of one client: same parent, different scopes, one inside the other's time, one without messages.
 fn enclosed_siblings(readings: &mut Readings) {
     let calls = readings.of_kind(Kind::Llm);
     let mut by_parent: HashMap<Option<ReadingId>, Vec<ReadingId>> = HashMap::default();
@@ -180,19 +180,19 @@ fn enclosed_siblings(readings: &mut Readings) {
         }
         let calls_of: Vec<Vec<ReadingId>> = clients.into_iter().map(|(_, calls)| calls).collect();
         for first in group {
-            for calls in calls_of.iter().take(CLIENTS) {
+            for calls in calls_of.iter().take(MAX_CLIENTS) {
                 enclosed_by(readings, first, calls);
             }
         }
     }
 }
 
-/// More instrumentations of one client are not distinguished.
-const CLIENTS: usize = 16;
-/// So many calls of another instrumentation that begin in a call's time are looked at.
+/// Maximum number of instrumentations of one client distinguished.
+const MAX_CLIENTS: usize = 16;
+/// Maximum number of other instrumentations' calls examined that begin during a call.
 const MAX_OPEN_CALLS: usize = 64;
 
-/// Makes a call and those of another instrumentation that lie in its time one.
+/// Merges a call with those of another instrumentation within its time.
 fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
     let Some(node) = readings.get(first) else { return };
     let (end, client) = (node.end_or_start(), node.instrumentation());
@@ -203,7 +203,7 @@ fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
     {
         return;
     }
-    // By start, as nodes are: only calls that begin before this one ends can lie inside it.
+    // Readings are ordered by start: only calls that begin before this one ends can lie inside it.
     let begin = calls.partition_point(|call| *call <= first);
     let inside: Vec<ReadingId> = calls
         .iter()
@@ -237,7 +237,7 @@ fn same_client_call(readings: &Readings, first: ReadingId, second: ReadingId) ->
     }
 }
 
-/// The only operation right inside each agent, beside workflows and what has no kind; `None` where there are several.
+/// The only operation directly inside each agent, ignoring workflows and plain spans; `None` if it has several.
 fn only_inside(readings: &Readings) -> HashMap<ReadingId, Option<ReadingId>> {
     let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     let mut only: HashMap<ReadingId, Option<ReadingId>> = HashMap::default();
@@ -250,7 +250,7 @@ fn only_inside(readings: &Readings) -> HashMap<ReadingId, Option<ReadingId>> {
     only
 }
 
-/// An agent span right below an agent span of the same agent.
+/// Merges an agent span directly below an agent span of the same agent.
 fn agents_under_agents(readings: &mut Readings) {
     let mut agents = readings.of_kind(Kind::Agent);
     if agents.len() < 2 {
@@ -259,7 +259,7 @@ fn agents_under_agents(readings: &mut Readings) {
     agents.reverse();
     let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     let alone = only_inside(readings);
-    // Those that were asked nothing themselves: of several runs inside, the first one's question is theirs.
+    // Agents without a question of their own: they take that of the first of several runs inside.
     let mut unasked: HashSet<ReadingId> = HashSet::default();
     for index in agents {
         let around = around.known(index).map(|up| readings.standing(up));
@@ -271,7 +271,7 @@ fn agents_under_agents(readings: &mut Readings) {
         };
         let same = match (&inner.operation.agent.name, &node.operation.agent.name) {
             (Some(x), Some(y)) => x == y,
-            // What only passes its question on, and has no answer, has no name of its own: that of its span is a function's (goose).
+            // An outer span that only passes its question on and has no answer is unnamed: its span is named after a function (goose).
             (Some(_), None) => {
                 let is_alone = alone.get(&outer) == Some(&Some(index)) && readings.parent(index) == Some(outer);
                 let outer = &node.operation;

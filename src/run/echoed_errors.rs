@@ -1,8 +1,8 @@
-//! Stage "echoed errors". From the nodes it takes answers of model calls that are the words of their error: no model wrote them
-//! (Monocle). From the steps that have their answer it takes an error that only repeats, in their status, what another step failed with.
+//! Stage "echoed errors". Removes from the nodes answers of model calls that repeat the call's error text: no model wrote them
+//! (Monocle). Removes from steps with an answer an error whose status only repeats another step's failure.
 //!
-//! The first comes before the conversations, which have the answers; the second before the entries, which copy the failure of a tool next
-//! to its result.
+//! The first part runs before the conversations, which contain the answers; the second before the entries, which copy the failure of a
+//! tool next to its result.
 
 use super::model::Step;
 use super::node::Nodes;
@@ -13,13 +13,13 @@ use crate::span::UnixNanos;
 pub(super) fn take_from_answers(nodes: &mut Nodes) {
     for call in nodes.of_kind(Kind::Llm) {
         let Some(node) = nodes.get_mut(call) else { continue };
-        if says_its_error(&node.operation) {
+        if echoes_error(&node.operation) {
             node.operation.output_messages = None;
         }
     }
 }
 
-fn says_its_error(operation: &Operation) -> bool {
+fn echoes_error(operation: &Operation) -> bool {
     let error = operation.failure.as_ref().and_then(|failure| failure.message.as_deref());
     let Some(error) = error.map(str::trim).filter(|error| !error.is_empty()) else {
         return false;
@@ -30,7 +30,7 @@ fn says_its_error(operation: &Operation) -> bool {
 
 pub(super) fn clear(steps: &mut [Step]) {
     let bare = |failure: &Failure| failure.error_type.is_none() && failure.stacktrace.is_none();
-    // The latest step that failed with these words.
+    // The latest step that failed with each text.
     let mut origins: HashMap<String, UnixNanos> = HashMap::default();
     for step in steps.iter() {
         let failure = step.operation.failure.as_ref().filter(|failure| !bare(failure));
@@ -75,14 +75,14 @@ mod tests {
             output_messages: Some(vec![Message::text(crate::operation::Role::Assistant, "Error code: 400")]),
             ..Operation::default()
         };
-        assert!(!says_its_error(&operation), "it did not fail");
+        assert!(!echoes_error(&operation), "it did not fail");
         operation.failure = Some(Failure {
             message: Some("Error code: 400".to_owned()),
             ..Failure::default()
         });
-        assert!(says_its_error(&operation));
+        assert!(echoes_error(&operation));
         operation.output_messages = Some(vec![Message::text(crate::operation::Role::Assistant, "I tried.")]);
-        assert!(!says_its_error(&operation));
+        assert!(!echoes_error(&operation));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Stage "failure": takes the steps and the root, removes repeated errors from agents and chains above the place where they
-//! happened, and determines whether the run failed.
+//! Stage "failure": takes the steps and the root, removes errors that agents and chains repeat from below, and determines whether
+//! the run failed.
 //!
-//! It comes after the root is known, and before the answer: a run that failed has none.
+//! This runs after the root is known and before the answer, since a failed run has none.
 
 use super::id::{IdVec, ScopeId, StepId};
 use super::model::{RunFailure, Scope, Step};
@@ -9,25 +9,25 @@ use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, has_nothing};
 use crate::span::UnixNanos;
 
-/// A failure that is the run's.
+/// The failure of the run.
 pub(super) struct Failed {
     pub(super) failure: RunFailure,
-    /// The root, or the last operation of the run: then an answer from elsewhere stands against it.
+    /// The root, or the run's last operation: in that case an answer from elsewhere overrides the failure.
     pub(super) at: StepId,
 }
 
 pub(super) fn settle(steps: &mut IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Failed> {
     let has_failed = |at: StepId| steps.get(at).is_some_and(|step| step.operation.failure.is_some());
-    let failed = root.filter(|root| has_failed(*root) && !goes_on(steps, *root));
-    let failed = failed.or_else(|| last_operation(steps, scopes).filter(|last| !goes_on(steps, *last)));
-    // What was stopped was not stopped by what failed below it.
+    let failed = root.filter(|root| has_failed(*root) && !recovers(steps, *root));
+    let failed = failed.or_else(|| last_operation(steps, scopes).filter(|last| !recovers(steps, *last)));
+    // A cancelled step was not cancelled by a failure below it.
     let stopped = failed.and_then(|at| own(steps, at)).filter(|own| own.failure.is_cancellation());
     let mut deepest: Option<RunFailure> = None;
     let paths = PlainPaths::of(steps);
     let mut walked: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
-    // The deepest error below that a step repeats. A step that keeps its error meets its own repetitions above.
+    // For each step, the deepest error below that it repeats. A step that keeps its error is matched with repetitions above.
     let mut repeated: HashMap<StepId, RunFailure> = HashMap::default();
-    // Children come after their parents: from the end, each error meets its repetitions above.
+    // Children follow their parents, so going backwards matches each error with its repetitions above.
     for at in steps.ids().rev() {
         let Some((failure, span_id)) = steps
             .get(at)
@@ -44,7 +44,7 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Sc
         let mut reaches_failed = Some(at) == failed;
         while let Some(above) = up {
             if walked.is_set(above) {
-                // Plain spans that were passed before.
+                // Plain spans that were walked before.
                 reaches_failed |= paths.pass(above, failed);
                 up = paths.beyond(above);
                 continue;
@@ -78,7 +78,7 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Sc
     Some(Failed { failure, at })
 }
 
-/// The failure of a step itself.
+/// A step's own failure.
 fn own(steps: &IdVec<StepId, Step>, at: StepId) -> Option<RunFailure> {
     let step = steps.get(at)?;
     Some(RunFailure {
@@ -87,16 +87,16 @@ fn own(steps: &IdVec<StepId, Step>, at: StepId) -> Option<RunFailure> {
     })
 }
 
-/// Whether a model answered after this one had ended: then its failure is not the run's.
-fn goes_on(steps: &IdVec<StepId, Step>, failed: StepId) -> bool {
+/// Whether a model answered after this step ended: then its failure is not the run's.
+fn recovers(steps: &IdVec<StepId, Step>, failed: StepId) -> bool {
     let end = steps.get(failed).and_then(|step| step.ended_at);
     let answers =
         |step: &Step, end: UnixNanos| step.operation.kind == Kind::Llm && step.started_at >= end && step.operation.failure.is_none();
     end.is_some_and(|end| steps.iter().any(|step| answers(step, end)))
 }
 
-/// The last operation, if it failed and all around it ended without words: instrumentations end what is around a run with success,
-/// whatever happened in it (OpenInference for the OpenAI Agents SDK), or with no status.
+/// The last operation, if it failed and everything around it ended without output: instrumentations end the spans around a run
+/// successfully, whatever happened inside (OpenInference for the OpenAI Agents SDK), or without a status.
 fn last_operation(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<StepId> {
     let is_of_run = |step: &Step| {
         let is_auxiliary = scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
@@ -116,7 +116,7 @@ fn last_operation(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -
         }
     }
     let mut last = last_of_all;
-    // A parent comes before its children.
+    // Parents precede their children.
     while let Some((at, step)) = last.and_then(|at| Some((at, steps.get(at)?))) {
         if step.operation.failure.is_some() {
             return Some(at);
@@ -129,7 +129,7 @@ fn last_operation(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -
     None
 }
 
-/// Whether a step that ended only stands around others, and gave nothing back.
+/// Whether a step is an ended wrapper without output.
 fn is_silent_wrapper(step: &Step) -> bool {
     let operation = &step.operation;
     let is_wrapper = matches!(
@@ -139,7 +139,7 @@ fn is_silent_wrapper(step: &Step) -> bool {
     is_wrapper && step.ended_at.is_some() && operation.output_messages.is_none() && operation.output.get().is_none_or(has_nothing)
 }
 
-/// The paths up through plain spans: a parent comes before its children.
+/// The paths up through plain spans, built in one pass because parents precede their children.
 struct PlainPaths {
     /// The nearest step above that is not plain.
     beyond: IdVec<StepId, Option<StepId>>,
@@ -168,14 +168,14 @@ impl PlainPaths {
         self.beyond.known(plain)
     }
 
-    /// Whether the path from here through plain spans passes the root, which has nothing above it if it is plain.
+    /// Whether the path from here through plain spans includes the root, which has nothing above it if it is plain.
     fn pass(&self, plain: StepId, root: Option<StepId>) -> bool {
         root.is_some() && (root == Some(plain) || self.outermost.get(plain).copied() == root)
     }
 }
 
 fn is_repetition(outer: &Failure, inner: &Failure) -> bool {
-    // What was stopped because of a failure is not its reason.
+    // A step cancelled because of a failure is not its cause.
     if inner.is_cancellation() && !outer.is_cancellation() && (outer.message.is_some() || outer.error_type.is_some()) {
         return false;
     }

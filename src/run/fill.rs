@@ -1,4 +1,4 @@
-//! What one span of an operation lacks, taken from another span of the same operation.
+//! Fills gaps in one span of an operation from another span of the same operation.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn fill(kept: &mut Operation, mut other: Operation) {
         && let Some(have) = &mut kept.input_messages
         && let Some(more) = other.input_messages.take()
     {
-        // What several calls share is whole.
+        // Shared inputs are complete.
         if have.shared_number().is_none() && more.shared_number().is_none() {
             let mut list = std::mem::take(have).into_vec();
             inputs::complete(&mut list, more.into_vec());
@@ -61,7 +61,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     }
     for call in &mut first.tool_calls {
         if let Some(twin) = call.id.as_ref().and_then(|id| twins.get(id)) {
-            // A stream begins with an empty object, and a client may leave it there.
+            // A stream begins with an empty object, which a client may leave in place.
             let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
             if call.arguments.as_ref().is_some_and(is_empty)
                 && twin
@@ -96,7 +96,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     changed
 }
 
-/// The provider's data of thoughts, and thoughts without words, if only the other record has them.
+/// The provider's data for thoughts, and thoughts without text, if only the other record has them.
 fn enrich_opaque(first: &mut Message, other: &Message) -> bool {
     let has_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
     if first.parts.iter().any(has_opaque) || !other.parts.iter().any(has_opaque) {

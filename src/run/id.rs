@@ -1,19 +1,19 @@
-//! Typed ids: an index of one list cannot be mistaken for that of another, and no number means "none".
+//! Typed ids: an index into one list cannot be mistaken for one into another, and no number stands for "none".
 
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// An id: a place in the [`IdVec`] that gave it out.
+/// An index into the [`IdVec`] that returned it.
 pub trait Id: Copy + Eq + Ord + Hash + fmt::Debug {
-    /// The first place.
+    /// The first id.
     const FIRST: Self;
 
-    /// The id of this place.
+    /// The id with this index.
     fn new(index: usize) -> Self;
 
-    /// The place.
+    /// The index.
     fn index(self) -> usize;
 }
 
@@ -67,13 +67,13 @@ pub struct IdVec<I, T> {
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    /// An empty list with room for so many items.
+    /// An empty list with room for `count` items.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         Vec::with_capacity(count).into()
     }
 
-    /// The same value for each of the first ids.
+    /// A list with the same value for the first `count` ids.
     #[must_use]
     pub fn filled(value: T, count: usize) -> Self
     where
@@ -82,12 +82,12 @@ impl<I: Id, T> IdVec<I, T> {
         vec![value; count].into()
     }
 
-    /// Gives back the room for items that do not come.
+    /// Frees unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.list.shrink_to_fit();
     }
 
-    /// Adds an item and gives its id.
+    /// Adds an item and returns its id.
     pub fn push(&mut self, item: T) -> I {
         self.list.push(item);
         I::new(self.list.len() - 1)
@@ -99,12 +99,12 @@ impl<I: Id, T> IdVec<I, T> {
         self.list.get(id.index())
     }
 
-    /// The item with this id, to be changed.
+    /// The item with this id, mutably.
     pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.list.get_mut(id.index())
     }
 
-    /// Puts another item in the place of this one.
+    /// Replaces the item with this id.
     pub fn set(&mut self, id: I, item: T) {
         if let Some(slot) = self.get_mut(id) {
             *slot = item;
@@ -123,7 +123,7 @@ impl<I: Id, T> IdVec<I, T> {
 }
 
 impl<I: Id, T: Copy> IdVec<I, Option<T>> {
-    /// What is known under this id.
+    /// The value under this id, if any.
     #[must_use]
     pub fn known(&self, id: I) -> Option<T> {
         self.get(id).copied().flatten()

@@ -1,4 +1,4 @@
-//! Spans that continue another one's conversation, with their whole input, for readers that do not know continuations.
+//! Gives spans that continue another one's conversation their whole input, for readers that do not understand continuations.
 
 use super::{continuations, readings};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
@@ -8,16 +8,16 @@ use crate::operation::{Messages, Operation};
 use crate::span::{Attributes, Span, SpanId, TraceId};
 use crate::trace::Trace;
 
-/// What became of spans that go on with another one's conversation.
+/// The number of continuing spans that were and were not rewritten.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct InFull {
-    /// These have all messages that went into them in their own attributes now.
+    /// Spans that now have all their input messages in their own attributes.
     pub(crate) written: usize,
-    /// These are as they were: all messages would take too much, or the spans that they go on with are not there.
+    /// Unchanged spans: their messages would take too much space, or the span that they continue is missing.
     pub(crate) left: usize,
 }
 
-/// The spans that others in the list go on with, and that are not in it, with their traces.
+/// The traces of spans that others in the list continue but that are not in it themselves.
 #[must_use]
 pub(crate) fn missing_bases(spans: &[Span]) -> HashSet<TraceId> {
     let ids: HashSet<(TraceId, SpanId)> = spans.iter().map(|span| (span.trace_id, span.span_id)).collect();
@@ -27,8 +27,8 @@ pub(crate) fn missing_bases(spans: &[Span]) -> HashSet<TraceId> {
     bases.filter(|base| !ids.contains(base)).map(|(trace, _)| trace).collect()
 }
 
-/// Writes the whole input of each span that continues another one's conversation into its own attributes, as long as the
-/// messages that are repeated take no more than `limit` bytes. `others`: the other spans of these traces.
+/// Writes the whole input of each span that continues another one's conversation into its own attributes, until the repeated
+/// messages exceed `limit` bytes. `others`: the other spans of these traces.
 pub(crate) fn in_full(spans: &mut [Span], others: &[Span], registry: &Registry, limit: usize) -> InFull {
     let mut out = InFull::default();
     let mut traces: HashMap<TraceId, Vec<Span>> = HashMap::default();
@@ -74,7 +74,7 @@ pub(crate) fn in_full(spans: &mut [Span], others: &[Span], registry: &Registry, 
     out
 }
 
-/// Puts the whole input in the place of what is new.
+/// Replaces the new messages by the whole input.
 fn write(input: &Attributes, attributes: &mut Attributes) {
     Continuation::remove(attributes);
     for (key, value) in input.iter() {

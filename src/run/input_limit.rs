@@ -1,21 +1,21 @@
-//! Stage "inputs": takes the nodes, leaves out of the inputs of model calls what other calls have, if all inputs together
-//! would take too much.
+//! Stage "inputs": takes the nodes and drops messages shared with other calls from the inputs of model calls, if all inputs
+//! together would be too large.
 //!
-//! It comes after the conversations, which have each message once however long they are. What comes after it may look at whole
-//! inputs, as the formats do that write them.
+//! This runs after the conversations, which contain each message once regardless of their length. Everything after it, such as
+//! formats that write inputs, may read them whole.
 
 use super::node::Nodes;
 
-/// All that the calls of a trace share may take this many bytes, each time that it is written.
-const SHARED: usize = 64 << 20;
+/// Maximum size in bytes of all shared messages of a trace, counted each time they are written.
+const MAX_SHARED_BYTES: usize = 64 << 20;
 
-/// Leaves the rest to the calls before.
+/// Drops shared messages from calls beyond the limit.
 pub(super) fn limit(nodes: &mut Nodes) {
     let mut sum = 0_usize;
     for id in nodes.list.ids() {
         let shared = nodes.get(id).and_then(|node| node.operation.input_messages.as_ref());
         let size = shared.map_or(0, |messages| messages.continued_size());
-        if size > 0 && sum.saturating_add(size) > SHARED {
+        if size > 0 && sum.saturating_add(size) > MAX_SHARED_BYTES {
             nodes.leave_out_continued(id);
         } else {
             sum = sum.saturating_add(size);

@@ -1,8 +1,8 @@
-//! The input of a model call with two spans: what only one of them has is kept.
+//! Merges the inputs of a model call with two spans, keeping messages that only one of them has.
 
 use crate::operation::{Message, Role};
 
-/// Adds to an input what another record of it has: messages between those that both have, or the system prompt.
+/// Adds messages from another record of the same input: those between shared messages, or the system prompt.
 pub(super) fn complete(have: &mut Vec<Message>, more: Vec<Message>) {
     if let Some(places) = places_in(have, &more) {
         if have.len() < more.len() {
@@ -30,7 +30,7 @@ fn is_prompt(message: &Message) -> bool {
     matches!(message.role, Role::System | Role::Developer)
 }
 
-/// The places of a list's messages in a longer one, if all of them are in it, in order.
+/// The positions of a list's messages in a longer one, if it contains all of them in order.
 fn places_in(list: &[Message], longer: &[Message]) -> Option<Vec<usize>> {
     let mut rest = longer.iter().enumerate();
     list.iter()

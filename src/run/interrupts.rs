@@ -1,10 +1,10 @@
-//! Stage "interrupts": takes the steps, adds those without a span: a person was asked, and the run waits or
-//! went on with the answer.
+//! Stage "interrupts": takes the steps and adds those without a span where a person was asked, and the run waits or continued
+//! with the answer.
 //!
-//! It comes after the steps, since it reads their inputs and outputs, and before the order, which the new steps are part of.
+//! This runs after the steps, since it reads their inputs and outputs, and before the order, which includes the new steps.
 //!
-//! Graphs stop by an exception or put `__interrupt__` into their output, agents give back the calls that wait for an approval,
-//! and the run that goes on is given a `resume`.
+//! Graphs stop with an exception or put `__interrupt__` into their output, agents return the calls that await an approval, and
+//! the continuing run receives a `resume`.
 
 use memchr::memmem::Finder;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use super::model::{Scope, Step};
 use crate::operation::{Form, Interrupt, Kind, Message, Operation, Part, Recorded, arguments_text};
 use crate::span::UnixNanos;
 
-/// Adds the steps. Of nested spans that record the same interrupt the innermost counts.
+/// Adds the steps. If nested spans record the same interrupt, the innermost counts.
 pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
     let asking = ["\"__interrupt__\"", "\"approvals\""].map(Finder::new);
     let asked: Vec<Vec<Interrupt>> = steps.iter().map(|step| asked(step, &asking)).collect();
@@ -25,7 +25,7 @@ pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
     let mut made: Vec<Step> = Vec::new();
     for (at, asked) in steps.ids().zip(asked) {
         let Some(step) = steps.get_mut(at) else { continue };
-        // A tool that waits has no result yet: it keeps the interrupt as the reason.
+        // A waiting tool has no result yet: it keeps the interrupt as the reason.
         if !matches!(step.operation.kind, Kind::Interrupt | Kind::Tool)
             && step.operation.interrupt.as_ref().is_some_and(|it| it.response.is_none())
         {
@@ -74,7 +74,7 @@ fn new(step: &Step, parent: StepId, place: usize, at: UnixNanos, interrupt: Inte
     }
 }
 
-/// The question of a step to a person. An output that contains none of these words asks nobody.
+/// The questions of a step to a person. An output without any of these words asks none.
 fn asked(step: &Step, asking: &[Finder<'_>]) -> Vec<Interrupt> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {
@@ -103,7 +103,7 @@ fn asked(step: &Step, asking: &[Finder<'_>]) -> Vec<Interrupt> {
     prompts.into_iter().map(of).collect()
 }
 
-/// Calls that wait for an approval, in an answer's parts.
+/// Calls in an answer's parts that await an approval.
 fn approvals(message: &Message) -> impl Iterator<Item = String> {
     message.parts.iter().filter_map(|part| match part {
         Part::Other(Value::Object(map)) if matches!(text(map, "type"), Some("tool-approval-request" | "mcp_approval_request")) => {
@@ -114,7 +114,7 @@ fn approvals(message: &Message) -> impl Iterator<Item = String> {
     })
 }
 
-/// The value of a recorded whole, opened only if its text contains one of these words.
+/// A recorded value, parsed only if its text contains one of these words.
 fn holding<'a>(recorded: &'a Recorded, words: &[Finder<'_>]) -> Option<&'a Value> {
     match recorded.form()? {
         Form::Text(text) if !words.iter().any(|word| word.find(text.as_bytes()).is_some()) => None,
@@ -122,7 +122,7 @@ fn holding<'a>(recorded: &'a Recorded, words: &[Finder<'_>]) -> Option<&'a Value
     }
 }
 
-/// An object, or the object that a client put around it.
+/// An object, and the objects inside a client's envelope.
 fn objects(value: &Value) -> impl Iterator<Item = &Map<String, Value>> {
     let inner = ["outputs", "output", "inputs", "input"]
         .iter()
@@ -158,12 +158,12 @@ fn arguments(map: &Map<String, Value>) -> Option<&Value> {
     ["arguments", "args", "input"].iter().find_map(|key| map.get(*key))
 }
 
-/// A call in words.
+/// A call as text.
 fn call(name: Option<&str>, arguments: Option<&Value>) -> String {
     format!("{}({})", name.unwrap_or("tool"), arguments.map(arguments_text).unwrap_or_default())
 }
 
-/// Gives each `resume` to the interrupt before it in the same trace; one that answers another trace's is a separate step.
+/// Gives each `resume` to the preceding interrupt of the same trace; one that answers another trace's becomes a separate step.
 fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
     let mut resumed: Vec<(StepId, Value)> = Vec::new();
     let mut resumes: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
@@ -224,7 +224,7 @@ fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
     }
 }
 
-/// An interrupt that a span records inside a tool asks whether the tool may run.
+/// An interrupt whose span is inside a tool asks whether the tool may run.
 fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
     for at in steps.ids() {
         let prompt = steps.get(at).and_then(|step| {
@@ -242,7 +242,7 @@ fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
     }
 }
 
-/// Whether the run ends with a question to a person: its answer comes from the trace that goes on.
+/// Whether the run ends with a question to a person: the continuing trace has the answer.
 pub(super) fn waits(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> bool {
     let is_auxiliary = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
     let last = steps
@@ -254,7 +254,7 @@ pub(super) fn waits(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>)
         let interrupt = step.operation.interrupt.as_ref();
         step.operation.kind == Kind::Interrupt && interrupt.is_some_and(|interrupt| interrupt.response.is_none())
     };
-    // The interrupt's own span may lack the person's answer: only what stopped the run waits.
+    // An interrupt's own span may lack the person's answer: only an interrupt that stopped the run waits.
     let mut open = steps.iter().filter(asks).filter(|step| step.span_id.is_none());
     open.any(|step| last.is_none_or(|last| last <= step.end_or_start()))
 }

@@ -1,4 +1,4 @@
-//! Interrupts over several traces: a graph stops in one and continues, with a person's answer, in a later one of its session.
+//! Interrupts across traces: a graph stops in one and continues, with a person's answer, in a later one of its session.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
-/// An interrupt that no answer was found for yet.
-struct Open {
+/// An interrupt without an answer so far.
+struct OpenInterrupt {
     run: usize,
     step: StepId,
     at: UnixNanos,
 }
 
-/// Gives each question its answer, and both the wait between them. Runs are in order of start. The question is only in its own
+/// Gives each question its answer, and both the wait between them. Runs must be ordered by start. The question stays in its own
 /// trace.
 pub(super) fn join(runs: &mut [Run]) {
-    let mut open: HashMap<String, VecDeque<Open>> = HashMap::default();
+    let mut open: HashMap<String, VecDeque<OpenInterrupt>> = HashMap::default();
     for place in 0..runs.len() {
         let Some(session) = runs.get(place).and_then(|run| run.session_id.clone()) else {
             continue;
@@ -26,7 +26,7 @@ pub(super) fn join(runs: &mut [Run]) {
         for (step, at, is_answer) in interrupts(runs, place) {
             let of_session = open.entry(session.clone()).or_default();
             if !is_answer {
-                of_session.push_back(Open { run: place, step, at });
+                of_session.push_back(OpenInterrupt { run: place, step, at });
             } else if of_session.front().is_some_and(|asked| asked.run != place && asked.at <= at)
                 && let Some(asked) = of_session.pop_front()
             {
@@ -36,7 +36,7 @@ pub(super) fn join(runs: &mut [Run]) {
     }
 }
 
-/// The interrupts of a run that lack their other half, and whether that is the question.
+/// The interrupts of a run that lack one half, and whether the question is missing.
 fn interrupts(runs: &[Run], place: usize) -> Vec<(StepId, UnixNanos, bool)> {
     let steps = runs.get(place).into_iter().flat_map(|run| run.steps.enumerate());
     let lacking = steps.filter_map(|(id, step)| {
@@ -54,7 +54,7 @@ fn interrupts(runs: &[Run], place: usize) -> Vec<(StepId, UnixNanos, bool)> {
     lacking.collect()
 }
 
-fn settle(runs: &mut [Run], asked: &Open, (answering, answer): (usize, StepId), wait: u64) {
+fn settle(runs: &mut [Run], asked: &OpenInterrupt, (answering, answer): (usize, StepId), wait: u64) {
     let interrupt = |runs: &[Run], run: usize, step: StepId| runs.get(run)?.steps.get(step)?.operation.interrupt.clone();
     let Some(response) = interrupt(runs, answering, answer) else {
         return;

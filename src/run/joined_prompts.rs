@@ -1,7 +1,7 @@
-//! Stage "joined prompts": takes the nodes, gives model calls whose input is all that was said in one text the messages it was joined of.
+//! Stage "joined prompts": takes the nodes and splits model inputs that are a whole conversation joined into one text.
 //!
-//! Quarkus LangChain4j writes the texts of all messages with line breaks between them, so that the call after a tool seems to be asked
-//! something new: the question and the tool's result. The stage comes before conversations are made of the inputs.
+//! Quarkus LangChain4j writes the texts of all messages separated by line breaks, so that the call after a tool seems to get a new
+//! question: the old one plus the tool's result. This runs before conversations are built from the inputs.
 
 use super::id::NodeId;
 use super::node::{Node, Nodes};
@@ -9,17 +9,17 @@ use super::results::result_text;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Part, Role, ToolCall, ToolCallId};
 
-/// The model call before, among the spans of one parent.
-struct Before {
-    /// Its input as it was recorded.
+/// The previous model call under the same parent.
+struct PreviousCall {
+    /// Its input as recorded.
     text: String,
     messages: Vec<Message>,
-    /// The tools that ran since.
+    /// Tools that ran since.
     tools: Vec<NodeId>,
 }
 
 pub(super) fn split(nodes: &mut Nodes) {
-    let mut calls: HashMap<Option<NodeId>, Before> = HashMap::default();
+    let mut calls: HashMap<Option<NodeId>, PreviousCall> = HashMap::default();
     let all: Vec<NodeId> = nodes.list.ids().collect();
     for id in all {
         let parent = nodes.parent(id);
@@ -41,7 +41,7 @@ pub(super) fn split(nodes: &mut Nodes) {
                 }
                 let _ = calls.insert(
                     parent,
-                    Before {
+                    PreviousCall {
                         text,
                         messages,
                         tools: Vec::new(),
@@ -64,8 +64,8 @@ fn only_text(node: &Node) -> Option<&str> {
     }
 }
 
-/// The messages in a text that is the one before, and the results of the tools since, a line each.
-fn joined(nodes: &Nodes, before: Before, text: &str) -> Option<Vec<Message>> {
+/// The messages in a text that consists of the previous one and the results of tools since, one line each.
+fn joined(nodes: &Nodes, before: PreviousCall, text: &str) -> Option<Vec<Message>> {
     let mut rest = text.strip_prefix(before.text.as_str()).filter(|_| !before.tools.is_empty())?;
     let mut asking = Message::text(Role::Assistant, "");
     asking.parts.clear();

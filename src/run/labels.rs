@@ -1,7 +1,7 @@
-//! What instructions of calls about a conversation ask for: a title, possible next questions, a summary for later.
+//! What calls about a conversation ask for: a title, suggested next questions, a summary for later.
 
-/// So many bytes of an instruction are looked at.
-pub(super) const LOOKED_AT: usize = 2000;
+/// Maximum number of bytes of an instruction examined.
+pub(super) const MAX_INSTRUCTION_LEN: usize = 2000;
 
 /// Names that programs use for the conversation.
 const TALK: [&str; 8] = [
@@ -15,18 +15,18 @@ const TALK: [&str; 8] = [
     "session",
 ];
 
-/// What such a call makes.
+/// The output of such a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Makes {
-    /// A title, or questions that may follow.
+    /// A title or suggested questions.
     Label,
-    /// A summary, or tags: many programs answer with one, so it must be one of a talk.
+    /// A summary or tags. Many programs answer with one, so it must be about a conversation.
     Digest,
 }
 
-/// What an instruction asks for, if it is something about a talk.
+/// What an instruction asks for, if that concerns a conversation.
 pub(super) fn makes(instruction: &str) -> Option<Makes> {
-    let end = instruction.floor_char_boundary(LOOKED_AT);
+    let end = instruction.floor_char_boundary(MAX_INSTRUCTION_LEN);
     let instruction = instruction.get(..end).unwrap_or_default().to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| instruction.contains(word));
     let follows = has(&["follow-up", "follow up", "followup", "suggest"]) && instruction.contains("question");

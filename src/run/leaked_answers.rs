@@ -1,9 +1,8 @@
-//! Stage "leaked answers": takes the nodes, gives model calls whose input ends with their own output the input that they were given.
+//! Stage "leaked answers": takes the nodes and removes a model call's own output from the end of its input.
 //!
-//! A client that keeps a list of messages, adds the answer to it and records it when the call is over writes the answer twice. No model
-//! is given its own answer: a beginning that it has to go on with is a part of one, and words that a call before it said may be given to
-//! it, and repeated (an agent that goes on with what another said). The stage comes before the conversations, which would have the answer
-//! twice.
+//! A client that appends the answer to its list of messages and records the list when the call ends writes the answer twice. A model
+//! never receives its own answer: a prefix that it has to continue is only part of one. But it may receive, and repeat, the text of an
+//! earlier call (an agent that continues another's text). This runs before the conversations, which would contain the answer twice.
 
 use super::id::NodeId;
 use super::node::{Node, Nodes};
@@ -42,7 +41,7 @@ pub(super) fn take_from_inputs(nodes: &mut Nodes) {
     }
 }
 
-/// How many messages a call was given, if its own output follows them in its input.
+/// How many messages a call received, if its own output follows them in its input.
 fn kept(node: &Node) -> Option<usize> {
     let said = node.operation.output_messages.as_deref()?;
     let given = node.operation.input_messages.as_deref()?;

@@ -1,8 +1,8 @@
-//! Stage "evaluations by link": takes the runs and the links of their spans, gives what was judged its evaluations.
+//! Stage "evaluations by link": takes the runs and the links of their spans and gives evaluations to the judged steps.
 //!
-//! An evaluator may run when the judged span is long over: its own span has the scores and links to that one, often in another trace.
-//! It comes last, since both traces must be there. Within a trace a score is recorded once, at what was judged; the document of
-//! another trace keeps it, with the span that it is about.
+//! An evaluator may run long after the judged span ended: its own span has the scores and links to that one, often in another trace.
+//! This runs last, since both traces must be present. Within a trace a score is recorded once, on the judged step; in the document of
+//! another trace the evaluator keeps it, with the span that it judges.
 
 use serde_json::json;
 
@@ -12,14 +12,14 @@ use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind};
 use crate::span::{Span, SpanId, TraceId};
 
-/// A span that links to one other.
+/// A span with one link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judged {
     by: (TraceId, SpanId),
     span: (TraceId, SpanId),
 }
 
-/// The spans that link to one other. Which of them are evaluators is known when they are read.
+/// The spans with one link. Which of them are evaluators is known once they are read.
 pub(super) fn links(spans: &[Span]) -> impl Iterator<Item = Judged> {
     spans.iter().filter_map(|span| match span.links.as_slice() {
         [link] => Some(Judged {
@@ -30,7 +30,7 @@ pub(super) fn links(spans: &[Span]) -> impl Iterator<Item = Judged> {
     })
 }
 
-/// Gives the evaluations to what was judged.
+/// Gives the evaluations to the judged steps.
 pub(super) fn give(runs: &mut [Run], links: &[Judged]) {
     if links.is_empty() {
         return;
@@ -55,7 +55,7 @@ pub(super) fn give(runs: &mut [Run], links: &[Judged]) {
         if evaluator.operation.kind != Kind::Evaluator || evaluator.operation.evaluations.is_empty() {
             continue;
         }
-        // A span that is no step, as that of a web framework inside the run: the run is judged.
+        // If the judged span is not a step, such as a web framework's span inside the run, the run is judged.
         let target = places.get(&judged.span).or_else(|| roots.get(&judged.span.0));
         let target = target.filter(|target| **target != (run, step)).copied();
         let is_here = judged.by.0 == judged.span.0;

@@ -14,7 +14,7 @@ use crate::trace::{Finding, FindingKind, Trace};
 /// Spans and log records by trace.
 pub(super) type ByTrace = BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)>;
 
-/// Reads the times of records as those of their trace were read: in the unit in which they are of our days.
+/// Converts the times of records like those of their trace: to the unit that makes them present-day times.
 pub(super) fn in_nanoseconds(records: &mut [LogRecord]) {
     for time in records
         .iter_mut()
@@ -25,18 +25,18 @@ pub(super) fn in_nanoseconds(records: &mut [LogRecord]) {
     }
 }
 
-/// Puts records in order of time. A record that came twice is one.
+/// Sorts records by time and removes repeated ones.
 ///
-/// Where times are equal, the order in which they came is all that tells which was first: clients with a coarse clock, or with
-/// one time for all messages of a call, send them in the order in which they were said.
+/// Records with equal times keep the order of arrival, the only evidence of which was first: clients with a coarse clock, or with
+/// one time for all messages of a call, send them in their original order.
 pub(super) fn settle(records: &mut Vec<LogRecord>) {
-    // By text: NaN is not equal to itself.
+    // Compared as text, because NaN is not equal to itself.
     let mut have: HashSet<String> = HashSet::default();
     records.retain(|record| have.insert(format!("{record:?}")));
     records.sort_by_key(|record| (record.when(), record.observed_time));
 }
 
-/// Gives each record to a trace; the rest comes back.
+/// Assigns each record to a trace and returns the rest.
 pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry: &Registry) -> Vec<LogRecord> {
     let mut without_trace = Vec::new();
     for record in records {
@@ -99,7 +99,7 @@ pub(super) fn of_spans<'a>(
     let mut index: Option<SpanIndex> = None;
     for record in records {
         let named = record.span_id.filter(|id| ids.contains(id));
-        // A record that names another span belongs to that one, whether it arrived or not.
+        // A record that names a span belongs to it, even if that span has not arrived.
         let found = match record.span_id {
             Some(_) => named,
             None => index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry),
@@ -123,7 +123,7 @@ pub(super) fn of_spans<'a>(
     (of_span, findings)
 }
 
-/// Where a record without a span may belong.
+/// Finds the span that a record without one may belong to.
 struct SpanIndex<'a> {
     /// Keys of a tool's call id.
     id_keys: Vec<&'a str>,
@@ -133,7 +133,7 @@ struct SpanIndex<'a> {
     response_keys: Vec<&'a str>,
     /// The first model call with a response id.
     of_response_id: HashMap<&'a str, SpanId>,
-    /// The first model call with a token count, as its number among the calls, and its id.
+    /// The first model call with each token count: its number among the calls, and its id.
     of_count: HashMap<i64, (usize, SpanId)>,
     calls: NearestSpan,
     tools: NearestSpan,
@@ -185,7 +185,7 @@ impl<'a> SpanIndex<'a> {
         }
     }
 
-    /// A record of a tool goes to the span with its call id, any other to the span of its kind that is nearest in time.
+    /// A tool's record belongs to the span with its call id, any other to the nearest span of its kind in time.
     fn find(&self, record: &LogRecord, registry: &Registry) -> Option<SpanId> {
         let fields = registry.fields_of_log(record.name());
         if fields.is_empty() {
@@ -219,7 +219,7 @@ impl<'a> SpanIndex<'a> {
     }
 }
 
-/// Token counts beyond the small ones.
+/// Token counts, except small ones.
 fn counts(attributes: &Attributes) -> impl Iterator<Item = i64> {
     let of = |(key, value): &(String, AnyValue)| match value {
         AnyValue::Int(number) if key.contains("token") => Some(*number),

@@ -1,8 +1,8 @@
-//! What the agent did, once, for every format: operations in causal order, agent scopes, conversations and
+//! An agent's work in one form for all formats: operations in causal order, agent scopes, conversations and
 //! stitched tool calls.
 //!
-//! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else. `assemble` names the stages that make
-//! it, in order; each stage's file begins with its input, its output and why it comes at this point.
+//! A [`Run`] is built from the spans of one trace alone. Formats read nothing else. `assemble` lists the stages that build it, in
+//! order; each stage's file begins with its input, its output and why it runs at this point.
 //!
 //! ```
 //! use spanbridge::documents::Vocabulary;

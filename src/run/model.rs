@@ -16,36 +16,36 @@ pub struct Run {
     pub session_id: Option<String>,
     /// The person, if any span names one.
     pub user_id: Option<String>,
-    /// First start of any span.
+    /// The earliest start of any span.
     pub started_at: UnixNanos,
-    /// Last end of any span; `None` while the root has not ended.
+    /// The latest end of any span; `None` until the root has ended.
     pub ended_at: Option<UnixNanos>,
-    /// Who ran.
+    /// The agent that ran.
     pub agent: AgentInfo,
     /// Attributes of the root's resource.
     pub resource: Map<String, Value>,
-    /// Why the run failed, if its root did: the message of the deepest span that failed.
+    /// Why the run failed, if it did: the failure of the deepest failed span.
     pub failure: Option<RunFailure>,
     /// The operation that represents the whole run.
     pub root: Option<StepId>,
-    /// Operations in causal order; a parent comes before its children.
+    /// Operations in causal order; parents precede their children.
     pub steps: IdVec<StepId, Step>,
     /// Agent scopes; the first is the outermost. Never empty unless `steps` is.
     pub scopes: IdVec<ScopeId, Scope>,
-    /// What the run was asked first, with the step whose words they are.
+    /// The first question of the run, with the step that records it.
     pub question: Option<Utterance>,
-    /// What the run answered at last.
+    /// The last answer of the run.
     pub answer: Option<Utterance>,
-    /// Facts of operations that have no separate step in most formats, tags, metadata.
+    /// Facts of operations that are not separate steps in most formats, tags, metadata.
     pub metadata: Map<String, Value>,
     /// Oddities of the data.
     pub findings: Vec<Finding>,
-    /// What people judged of it when it was over, in the order in which they did. Those that count are steps, too.
+    /// People's judgements after the run, in order. Those that count are steps, too.
     pub annotations: Vec<Annotation>,
 }
 
 impl Run {
-    /// Whether it contains any operation of an agent: a run without one gives no document.
+    /// Whether it contains any operation of an agent: a run without one produces no document.
     #[must_use]
     pub fn has_agent_work(&self) -> bool {
         use crate::operation::Kind;
@@ -55,22 +55,22 @@ impl Run {
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
     }
 
-    /// The session whose other runs have what this trace did: a client exported it in pieces, or a session's file has it.
+    /// The session whose other runs contain the work of this trace: a client exported it in pieces, or it is in a session file.
     #[must_use]
     pub fn told_by_session(&self) -> Option<&str> {
         let is_mark = self.agent.instrumentation.as_deref() == Some(SESSION_SCOPE) && !self.has_agent_work();
         self.session_id.as_deref().filter(|_| is_mark)
     }
 
-    /// About how many bytes the messages take that went into more than one model call, counted each time: what a format
-    /// needs that writes whole inputs, in addition to the spans' content.
+    /// Approximate size in bytes of messages that are input of more than one model call, counted each time: the memory that a
+    /// format writing whole inputs needs on top of the spans' content.
     #[must_use]
     pub fn repeated_bytes(&self) -> usize {
         let inputs = self.steps.iter().filter_map(|step| step.operation.input_messages.as_ref());
         inputs.map(Messages::continued_size).fold(0, usize::saturating_add)
     }
 
-    /// Tokens and cost that agents record and no model call does: of the outermost agents that do.
+    /// The outermost agents that record tokens or cost of which no model call has any.
     pub(crate) fn metered_agents(&self) -> Vec<&Operation> {
         use crate::operation::Kind;
         let has_counts = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
@@ -78,7 +78,7 @@ impl Run {
         if self.steps.iter().filter(is_call).any(|step| has_counts(&step.operation)) {
             return Vec::new();
         }
-        // A parent comes before its children.
+        // Parents precede their children.
         let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(self.steps.len());
         let mut out = Vec::new();
         for step in &self.steps {
@@ -92,7 +92,7 @@ impl Run {
         out
     }
 
-    /// A time of a step's words, unless it is a substitute.
+    /// The time of a step's text, unless it is a substitute.
     #[must_use]
     pub fn known_time(&self, step: Option<StepId>, at: UnixNanos) -> Option<UnixNanos> {
         let step = step.and_then(|step| self.steps.get(step));
@@ -111,18 +111,18 @@ impl Run {
         step.span_id.or_else(asked_by)
     }
 
-    /// The run's own reward, else the sum of those of its steps.
+    /// The run's own reward, else the sum of its steps' rewards.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         let of = |step: &Step| step.operation.training.reward.filter(|reward| reward.is_finite());
-        // The whole run's own reward is no part of a sum.
+        // The run's own reward is not part of the sum.
         let whole = self.root.and_then(|root| of(self.steps.get(root)?));
         whole.or_else(|| self.steps.iter().filter_map(of).reduce(|sum, reward| sum + reward))
     }
 }
 
 impl StepId {
-    /// The place in [`Run::steps`].
+    /// The index in [`Run::steps`].
     #[must_use]
     pub fn index(self) -> usize {
         Id::index(self)
@@ -136,24 +136,23 @@ impl StepId {
 }
 
 impl ScopeId {
-    /// The place in [`Run::scopes`].
+    /// The index in [`Run::scopes`].
     #[must_use]
     pub fn index(self) -> usize {
         Id::index(self)
     }
 }
 
-/// Who ran.
+/// The agent that ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentInfo {
     /// The root agent's name, else the service's.
     pub name: Option<String>,
     /// The agent's version, else the service's.
     pub version: Option<String>,
-    /// The framework that the agent is built with, for example `langchain`; `custom` where a provider's package was called by
-    /// hand.
+    /// The framework that the agent is built with, for example `langchain`; `custom` if it calls a provider's package directly.
     pub framework: Option<String>,
-    /// The framework's version, where it records its spans itself.
+    /// The framework's version, if it records its spans itself.
     pub framework_version: Option<String>,
     /// Instrumentation scope of the root.
     pub instrumentation: Option<String>,
@@ -171,21 +170,21 @@ pub struct RunFailure {
     pub span_id: SpanId,
 }
 
-/// Words at the start or the end of a run.
+/// The question or the answer of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Utterance {
-    /// The words, or a JSON value.
+    /// A text or another JSON value.
     pub content: Value,
-    /// The step whose input or output they are.
+    /// The step whose input or output it is.
     pub step: StepId,
-    /// Their time.
+    /// Its time.
     pub at: UnixNanos,
-    /// Whether a model call contains them too; `false`: only an agent or chain span does.
+    /// Whether a model call contains it too; `false`: only an agent or chain span does.
     pub in_conversation: bool,
 }
 
-/// How we know of an operation.
+/// The evidence for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Observed {
@@ -193,26 +192,26 @@ pub enum Observed {
     Span,
     /// Only the messages of model calls contain it; its times lie between those calls.
     Messages,
-    /// A person judged the run when it was over.
+    /// A person judged the run after it ended.
     Annotation,
 }
 
-/// A judgement by a person of a run or a step, made when it was over.
+/// A person's judgement of a run or a step after it ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Annotation {
     /// Its own span.
     pub span_id: SpanId,
-    /// The span that is judged.
+    /// The judged span.
     pub judged: Option<SpanId>,
-    /// What it says.
+    /// The judgement.
     pub evaluation: Evaluation,
-    /// Who judges; `None`: nobody is named.
+    /// Who made it, if named.
     pub annotator: Option<String>,
     /// When it was made.
     pub at: Option<UnixNanos>,
-    /// Whether it takes back what the person judged before.
+    /// Whether it withdraws the person's previous judgement.
     pub withdraws: bool,
-    /// Whether it is the last of its name, judged span and person, and withdraws nothing.
+    /// Whether it is the last of its name, judged span and person, and not a withdrawal.
     pub counts: bool,
 }
 
@@ -221,25 +220,25 @@ pub struct Annotation {
 pub struct Step {
     /// Unique in the run: the span id, or `<model call's span id>:<call id>` if a tool execution has no span.
     pub id: String,
-    /// Its span, if there is one.
+    /// Its span, if it has one.
     pub span_id: Option<SpanId>,
     /// The nearest kept ancestor in the span tree.
     pub parent: Option<StepId>,
     /// The agent scope.
     pub scope: ScopeId,
-    /// How we know of it.
+    /// The evidence for it.
     pub observed: Observed,
     /// What it did.
     pub operation: Box<Operation>,
     /// When it began.
     pub started_at: UnixNanos,
-    /// When it ended; `None` while it runs. Never before `started_at`.
+    /// When it ended; `None` while it is running. Never before `started_at`.
     pub ended_at: Option<UnixNanos>,
     /// 1 for the scope's first model call and the tools it asked for, 2 for the next; `None` outside turns.
     pub turn: Option<u32>,
     /// For a tool: the model call that asked for it.
     pub dispatched_by: Option<StepId>,
-    /// For a tool: the place of its call in that model call's output.
+    /// For a tool: the index of its call in that model call's output.
     pub call_index: Option<usize>,
     /// For a retrieval or memory operation: the tool around it, if any.
     pub inside_tool: Option<StepId>,
@@ -247,10 +246,10 @@ pub struct Step {
     pub called_by: Option<StepId>,
     /// Other spans of the same operation.
     pub evidence: Vec<SpanId>,
-    /// A model call of another trace that is this one (same provider's response id). It depends on what else is read
-    /// with this trace, so it is in findings and counts of session documents, never in a document of one trace.
+    /// The same model call in another trace (with the same provider response id). It depends on which traces are read together,
+    /// so it appears in findings and counts of session documents, never in a document of one trace.
     pub same_call_as: Option<(TraceId, SpanId)>,
-    /// What a call of a model costs by the user's prices, in US dollars; `None` where spans record costs. No document has it.
+    /// The cost of a model call by the user's prices, in US dollars; `None` if spans record costs. Never written to documents.
     pub computed_cost: Option<f64>,
 }
 
@@ -282,7 +281,7 @@ impl Step {
         }
     }
 
-    /// Milliseconds from start to end; `None` while it runs, and where they were not measured.
+    /// Milliseconds from start to end; `None` while it is running or if they were not measured.
     #[must_use]
     pub fn latency_ms(&self) -> Option<u64> {
         let unknown = self.times_unknown();
@@ -298,7 +297,7 @@ impl Step {
         (!self.times_unknown().contains("start")).then_some(self.started_at)
     }
 
-    /// The end, unless it is a substitute; `None` while it runs.
+    /// The end, unless it is a substitute; `None` while it is running.
     #[must_use]
     pub fn known_end(&self) -> Option<UnixNanos> {
         self.ended_at.filter(|_| !self.times_unknown().contains("end"))
@@ -322,17 +321,17 @@ impl Step {
 pub struct Scope {
     /// The agent's name.
     pub agent: Option<String>,
-    /// The agent's step; `None` if there is no agent span above.
+    /// The agent's step; `None` without an agent span above.
     pub step: Option<StepId>,
     /// The scope around it.
     pub parent: Option<ScopeId>,
     /// The tool step (in the parent scope) that called this agent: its conversation belongs inside that call.
     /// `None`: a top-level conversation.
     pub called_by: Option<StepId>,
-    /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or is outside the agents: nothing
-    /// here is the run's question or answer.
+    /// Whether it checks others' work (a guardrail's or an evaluator's model calls), or is outside the agents: it contains
+    /// neither the run's question nor its answer.
     pub is_auxiliary: bool,
-    /// Whether it has model calls of the agent around it that continue nothing before them: a separate conversation.
+    /// Whether it has model calls of the agent around it that continue no earlier call: a separate conversation.
     pub is_unrelated: bool,
     /// The messages, each once, in causal order. Empty if the scope continues another scope's conversation.
     pub conversation: Vec<Entry>,
@@ -343,30 +342,30 @@ pub struct Scope {
 pub struct Entry {
     /// What happened.
     pub kind: EntryKind,
-    /// The model call whose input (or output) it is in, or the operation that records it.
+    /// The model call whose input (or output) contains it, or the operation that records it.
     pub step: Option<StepId>,
-    /// When: a turn at its end, a tool's result at the tool's end, an input at the start of the call that it goes into.
+    /// Its time: the end of a turn, the end of a tool for its result, the start of the call for an input.
     pub at: UnixNanos,
-    /// The history was edited or cut before this entry: a branch of the conversation begins here.
+    /// Whether the history was edited or cut before this entry: a branch of the conversation begins here.
     pub branch: bool,
 }
 
-/// What an entry of a conversation is.
+/// The kind of a conversation entry.
 #[derive(Debug, Clone)]
 pub enum EntryKind {
-    /// A system, developer or user message, or an assistant message that came as input without a call that made it: no
-    /// fact of [`Entry::step`] (its tokens, its response id) is this message's. Results of its tool calls follow.
+    /// A system, developer or user message, or an assistant message in an input that no known call wrote: facts of
+    /// [`Entry::step`] (tokens, response id) do not apply to it. Results of its tool calls follow.
     Message(Message),
-    /// The output of a model call: text, reasoning, tool calls. The calls' results follow as separate entries. Without a
-    /// step: the output of a call without a span, whose tools ran in this run.
+    /// The output of a model call: text, reasoning, tool calls. The calls' results follow as separate entries. Without a step, it
+    /// is the output of a call without a span, whose tools ran in this run.
     Turn(Message),
-    /// A tool call that no model's output shows (only the tool's span has it): its result follows.
+    /// A tool call known only from the tool's span, not from a model's output: its result follows.
     Call(CallEntry),
     /// A tool's result, after its call.
     Result(ResultEntry),
 }
 
-/// A tool call without a model's output that asks for it.
+/// A tool call that no model's output asks for.
 #[derive(Debug, Clone)]
 pub struct CallEntry {
     /// Id of the call: the recorded one, else the tool's span id.
@@ -382,11 +381,11 @@ pub struct ResultEntry {
     pub call_id: ToolCallId,
     /// The tool's step; it also has the failure.
     pub tool: Option<StepId>,
-    /// The tool's name, where a message that has the result names it.
+    /// The tool's name, if a message with the result names it.
     pub tool_name: Option<String>,
-    /// The result's value.
+    /// The result.
     pub result: Value,
-    /// The same as a model was given it, where that differs: shortened, moved to a file, an error in other words.
+    /// The result as the model received it, if different: shortened, moved to a file, an error in other words.
     pub given: Option<Value>,
     /// Why the tool failed.
     pub failure: Option<Failure>,

@@ -1,8 +1,8 @@
-//! Stage "nameless calls": takes the nodes, gives calls without a name that of the tool whose result answers them.
+//! Stage "nameless calls": takes the nodes and names calls without a name after the tool whose result answers them.
 //!
-//! Fiddler's client leaves the name empty where a history has the calls in another provider's form, and tools record no id: id and
-//! result are in the history, name and result on the tool. The stage comes before everything that compares calls by their names.
-//! A call that no tool explains is left out, since it has no content.
+//! Fiddler's client leaves the name empty if a history has calls in another provider's form, and tools record no id: the history has
+//! id and result, the tool has name and result. This runs before everything that compares calls by name. A call that no tool explains
+//! is dropped, since it has no content.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ pub(super) fn name(nodes: &mut Nodes) {
     }
 }
 
-/// The ids of the calls without a name. Lists that several calls share come from records in which each call has a name.
+/// The ids of calls without a name. Shared lists are skipped: records that share them name every call.
 fn nameless_of(operation: &Operation) -> impl Iterator<Item = String> + '_ {
     let lists = [own_input(operation), operation.output_messages.as_deref()];
     let calls = lists.into_iter().flatten().flatten().flat_map(|message| &message.tool_calls);
@@ -55,8 +55,8 @@ fn own_input(operation: &Operation) -> Option<&[Message]> {
     input.filter(|list| list.shared_number().is_none()).map(|list| &**list)
 }
 
-/// The tool behind each id, and the call as it records it. Of several tools with one result the first that began is of the first
-/// call.
+/// The tool for each id, and the call as the tool records it. Tools with equal results are assigned to calls in the order
+/// they began.
 fn tools_of(nodes: &Nodes, nameless: &HashSet<String>) -> HashMap<String, (NodeId, ToolCall)> {
     let mut by_result: HashMap<String, VecDeque<NodeId>> = HashMap::default();
     for id in nodes.of_kind(Kind::Tool) {
@@ -92,7 +92,7 @@ fn tools_of(nodes: &Nodes, nameless: &HashSet<String>) -> HashMap<String, (NodeI
     out
 }
 
-/// Names the calls of a message; those that nothing is known of go.
+/// Names the calls of a message and removes those that stay unknown.
 fn named(message: &mut Message, known: &HashMap<String, (NodeId, ToolCall)>) {
     for call in message.tool_calls.iter_mut().filter(|call| call.name.is_empty()) {
         if let Some((_, recorded)) = call.id.as_deref().and_then(|id| known.get(id)) {

@@ -1,4 +1,4 @@
-//! When two names mean the same tool or agent.
+//! Decides whether two names mean the same tool or agent.
 
 use super::node::Node;
 use crate::dialect::span_names;
@@ -17,13 +17,13 @@ pub(super) fn tool(node: &Node) -> Option<&str> {
     used.name.as_deref().or_else(|| span_names::tool(&node.operation.name))
 }
 
-/// The agent that a handoff passes the run to.
+/// The agent to which a handoff passes the run.
 pub(super) fn handed_to(node: &Node) -> Option<&str> {
     let state = node.operation.state.as_ref().filter(|_| node.kind() == Kind::Handoff)?;
     state.new_value.as_ref()?.as_str()
 }
 
-/// Whether two names are of one tool: equal, or one is the other behind a server's or class's name.
+/// Whether two names mean one tool: equal, or one is the other with a server's or class's name as prefix.
 pub(super) fn same_tool(a: &str, b: &str) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     if long == short {
@@ -36,13 +36,13 @@ pub(super) fn same_tool(a: &str, b: &str) -> bool {
         .is_some_and(|before| before.ends_with("__") || before.ends_with(['.', '/', ':']))
 }
 
-/// What stays of a name when a server's or class's name is taken off it.
+/// The name without each possible prefix that names a server or class.
 pub(super) fn ends(name: &str) -> impl Iterator<Item = &str> {
     let begins = (1..name.len()).filter_map(move |at| {
         let (before, rest) = name.split_at_checked(at)?;
         matches!(before.as_bytes(), [.., b'_', b'_'] | [.., b'.' | b'/' | b':']).then_some(rest)
     });
-    // A name of separators alone would be filed once for each of them.
+    // Limited, because a name of separators alone would yield one for each of them.
     begins.take(8)
 }
 
@@ -51,13 +51,13 @@ pub(super) fn is_transfer_to(tool: &str, agent: &str) -> bool {
     transfers_to(tool).is_some_and(|target| target == plain(agent))
 }
 
-/// The agent that the name of a tool passes the run to, as [`plain`] has it; `None`: the name names no agent.
+/// The agent to which the name of a tool passes the run, as [`plain`] returns it; `None` if the name contains no agent.
 pub(super) fn transfers_to(tool: &str) -> Option<String> {
     handoff_target(tool).filter(|target| !target.is_empty())
 }
 
-/// The agent to which a call of this tool passes the run, as [`plain`] returns it; empty if the call's arguments name it. A
-/// server's or class's name may precede the words.
+/// The agent to which a call of this tool passes the run, as [`plain`] returns it; empty if the call's arguments name it. The words
+/// may follow a server's or class's name.
 pub(crate) fn handoff_target(tool: &str) -> Option<String> {
     let name = plain(tool);
     let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];

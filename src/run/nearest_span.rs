@@ -1,21 +1,21 @@
-//! The span that is nearest to a time, among many spans and for many times.
+//! Finds the span nearest to a time, for many spans and many times.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::span::{Span, SpanId, UnixNanos};
 
-/// A span's duration and id: among spans that are equally near the shortest wins.
+/// A span's duration and id: of equally near spans the shortest wins.
 type Best = (u64, SpanId);
 
 /// Spans by their times.
 #[derive(Debug, Default)]
 pub(super) struct NearestSpan {
-    /// From each of these times to the next one, the best span that contains it.
+    /// For the interval from each key to the next, the best span that contains it.
     holding: BTreeMap<u64, Option<Best>>,
-    /// The best span that begins at this time.
+    /// The best span that begins at each time.
     starts: BTreeMap<u64, Best>,
-    /// The best span that ends at this time.
+    /// The best span that ends at each time.
     ends: BTreeMap<u64, Best>,
 }
 
@@ -24,7 +24,7 @@ impl NearestSpan {
         let mut nearest = Self::default();
         let mut begins: Vec<(u64, u64, Best)> = Vec::with_capacity(spans.len());
         for span in spans {
-            // A span that runs has no end: it is a moment.
+            // A running span has no end and is treated as an instant.
             let (start, end) = (span.start.0, span.end.max(span.start).0);
             let best = (span.end.0.saturating_sub(span.start.0), span.span_id);
             begins.push((start, end, best));
@@ -34,7 +34,7 @@ impl NearestSpan {
             }
         }
         begins.sort_unstable();
-        // The best one on top; those that have ended are taken off when they come there.
+        // The best span is on top; ended spans are popped when they get there.
         let mut open: BinaryHeap<Reverse<(Best, u64)>> = BinaryHeap::new();
         let mut begins = begins.into_iter().peekable();
         let after = nearest.ends.keys().filter_map(|end| end.checked_add(1));
@@ -53,7 +53,7 @@ impl NearestSpan {
         nearest
     }
 
-    /// The span that contains this time, else the one whose end or start is nearest.
+    /// The span that contains this time, else the one with the nearest end or start.
     pub(super) fn to(&self, at: UnixNanos) -> Option<SpanId> {
         let at = at.0;
         if let Some((_, Some((_, id)))) = self.holding.range(..=at).next_back() {

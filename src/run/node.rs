@@ -1,4 +1,4 @@
-//! The operations of a trace during assembly, each once, in the tree of their spans.
+//! The operations of a trace during assembly, each once, in the span tree.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ pub(super) struct Node {
     pub(super) operation: Box<Operation>,
     /// Other spans of the operation.
     pub(super) evidence: Vec<SpanId>,
-    /// Facts in the span about other operations.
+    /// Facts that the span records about other operations.
     pub(super) beside: Beside,
     pub(super) start: UnixNanos,
     pub(super) end: Option<UnixNanos>,
     pub(super) scope: Arc<Scope>,
     pub(super) resource: Arc<Resource>,
     pub(super) is_server: bool,
-    /// Whether the client dropped attributes of the span: lists of messages may lack some.
+    /// Whether the client dropped attributes of the span, so that message lists may be incomplete.
     pub(super) is_partial: bool,
     /// For a model call known only from the messages on its agent's span: its index among those.
     pub(super) agent_turn: Option<usize>,
@@ -84,7 +84,7 @@ impl Nodes {
         self.parents.known(id)
     }
 
-    /// Leaves out of a call's input what other calls were given, because it would take too much.
+    /// Drops the messages shared with other calls from a call's input, to save space.
     pub(super) fn leave_out_continued(&mut self, id: NodeId) {
         let Some(node) = self.get_mut(id) else { return };
         let Some(messages) = node.operation.input_messages.as_mut() else {
@@ -102,7 +102,7 @@ impl Nodes {
         tree::ancestors(id, self.list.len(), |at| self.parent(at))
     }
 
-    /// For each node the nearest ancestor of such a kind.
+    /// For each node, the nearest ancestor of such a kind.
     pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> IdVec<NodeId, Option<NodeId>> {
         tree::nearest_above(self.list.len(), |at| self.parent(at), |up| is(self.kind(up)))
     }

@@ -1,8 +1,8 @@
-//! Stage "causal order": takes the steps in the order in which they were made, gives them by start in nanoseconds, then end, the
-//! call's place in the model's output and the order in which the spans came. A parent comes before its children, and a tool before the model call that read its
-//! result: a clock of milliseconds gives several steps one start.
+//! Stage "causal order": takes the steps and sorts them by start in nanoseconds, then end, the call's index in the model's output and
+//! the order of the spans' arrival. A parent precedes its children, and a tool precedes the model call that read its result, even if a
+//! millisecond clock gives them one start.
 //!
-//! It comes when no step will be added, and before anything names steps for good: from here on a [`StepId`] is that of the run.
+//! This runs after the last step is added and before anything refers to steps for good: from here on a [`StepId`] is final.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use super::steps::DraftSteps;
 use crate::hash::HashMap;
 use crate::span::UnixNanos;
 
-/// Puts the steps in order and rewrites what names them.
+/// Sorts the steps and rewrites references to them.
 pub(super) fn sort(mut steps: DraftSteps) -> DraftSteps {
     settle_ticks(&mut steps);
     let order = order(&steps);
@@ -25,7 +25,7 @@ pub(super) fn sort(mut steps: DraftSteps) -> DraftSteps {
     }
     let moved = |id: Option<StepId>| id.and_then(|id| new_ids.known(id));
     let mut slots: IdVec<StepId, Option<Step>> = steps.list.into_iter().map(Some).collect();
-    // A step is large: with its capacity known, the list is not copied as it grows.
+    // Steps are large: reserving capacity avoids copies as the list grows.
     let mut list: IdVec<StepId, Step> = IdVec::with_capacity(old.len());
     for id in old.iter() {
         if let Some(step) = slots.get_mut(*id).and_then(Option::take) {
@@ -49,10 +49,10 @@ pub(super) fn sort(mut steps: DraftSteps) -> DraftSteps {
     }
 }
 
-/// A clock of milliseconds may be this much behind one of nanoseconds.
+/// A millisecond clock may lag this many nanoseconds behind a nanosecond clock.
 const TICK: u64 = 1_000_000;
 
-/// A model call that read a tool's result began after the tool, where two clocks differ by less than a tick.
+/// Moves the start of a model call that read a tool's result behind the tool's, if their clocks differ by less than a tick.
 fn settle_ticks(steps: &mut DraftSteps) {
     for (tool, reader) in &steps.read_by {
         let Some(began) = steps.list.get(*tool).map(|step| step.started_at) else {
@@ -68,7 +68,7 @@ fn settle_ticks(steps: &mut DraftSteps) {
     }
 }
 
-/// All ids, first to last. A parent always comes before its children.
+/// All ids in order. A parent always precedes its children.
 fn order(steps: &DraftSteps) -> Vec<StepId> {
     let list = &steps.list;
     let ends = ends_of_turns(list);
@@ -94,7 +94,7 @@ fn order(steps: &DraftSteps) -> Vec<StepId> {
         .map(|id| Reverse((key(id), id)))
         .collect();
     let mut out = Vec::with_capacity(list.len());
-    // Proofs may contradict one another: what waits for itself comes by its key.
+    // Proofs may contradict one another: steps in a cycle are ordered by key.
     let mut rest: Option<std::vec::IntoIter<StepId>> = None;
     let mut taken: IdVec<StepId, bool> = IdVec::filled(false, list.len());
     while out.len() < list.len() {
@@ -124,7 +124,7 @@ fn order(steps: &DraftSteps) -> Vec<StepId> {
     out
 }
 
-/// When the first of the tools ended that one model call asked for and that began at one time: these stay together.
+/// The first end among tools that one model call asked for and that began at the same time, to keep these together.
 fn ends_of_turns(list: &IdVec<StepId, Step>) -> HashMap<(StepId, UnixNanos), UnixNanos> {
     let mut ends: HashMap<(StepId, UnixNanos), UnixNanos> = HashMap::default();
     for step in list.iter().filter(|step| step.call_index.is_some()) {
@@ -136,8 +136,8 @@ fn ends_of_turns(list: &IdVec<StepId, Step>) -> HashMap<(StepId, UnixNanos), Uni
     ends
 }
 
-/// Which step was before which, if their starts do not determine it: a tool is after the call that asked for it, and before the
-/// one that read its result.
+/// Pairs of steps whose order is not determined by their starts: a tool follows the call that asked for it and precedes the one that
+/// read its result.
 fn proofs(steps: &DraftSteps) -> impl Iterator<Item = (StepId, StepId)> {
     let times = |id: StepId| steps.list.get(id).map(|step| (step.started_at, step.ended_at));
     let read = steps.read_by.iter().copied().filter(move |(tool, reader)| {

@@ -1,6 +1,6 @@
-//! Stage "question and answer": takes steps, scopes, root and failure, gives the first question of the run and its last answer
+//! Stage "question and answer": takes steps, scopes, root and failure and returns the first question of the run and its last answer.
 //!
-//! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
+//! This runs when conversations are complete and the failure is known: a run that failed, or waits for a person, has no answer.
 
 mod about_talk;
 mod closing;
@@ -21,8 +21,8 @@ use crate::dialect::messages::Direction;
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
 
-/// Scopes whose conversation is at the top, in the order of their first words: those of agents where there are any,
-/// and none that only checks others if one does more.
+/// Scopes with a top-level conversation, in the order in which they begin: only those of agents if there are any, and only
+/// those that do more than check others if there are any.
 fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     let mut list: Vec<&Scope> = scopes
         .iter()
@@ -41,26 +41,26 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     list
 }
 
-/// Makes conversations about the conversation auxiliary: a title, possible next questions, a summary for later.
+/// Marks conversations about the conversation as auxiliary: a title, suggested next questions, a summary for later.
 ///
-/// It comes before all facts of the run as one: a title that is made first is neither its question nor its root.
+/// This runs before facts of the whole run are derived: a title generated first is neither its question nor its root.
 pub(super) fn set_aside(scopes: &mut IdVec<ScopeId, Scope>) {
     for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
         scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
 }
 
-/// Whether it has calls of the agent around it that continue nothing.
+/// Whether a scope has calls of the agent around it that continue no earlier call.
 fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
     let around = scope.parent.and_then(|parent| scopes.get(parent));
     scope.is_unrelated && around.is_some_and(|around| around.called_by.is_none())
 }
 
-/// What the agent was asked, if its span has the words; else the last user message before the first answer; else what
-/// only an agent or chain span has.
+/// The question on the agent's span, if it has one; else the last user message before the first answer; else one that only an
+/// agent or chain span has.
 pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let own = root.and_then(|root| OwnWords::asked(steps, root));
-    let heard = heard(scopes, own.as_ref());
+    let heard = recorded_question(scopes, own.as_ref());
     let Some(own) = own else {
         return heard.or_else(|| outer_question(steps, root));
     };
@@ -81,8 +81,8 @@ fn text(content: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The user message before the first answer that contains what the agent was asked; else the last one.
-fn heard(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utterance> {
+/// The user message before the first answer that is the agent's question; else the last one.
+fn recorded_question(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utterance> {
     for scope in top(scopes) {
         let mut found = None;
         let first = scope.conversation.iter().find_map(|entry| entry.step);
@@ -112,7 +112,7 @@ fn heard(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utter
     None
 }
 
-/// Words that only an agent or chain span has.
+/// A question that only an agent or chain span has.
 fn outer_question(steps: &IdVec<StepId, Step>, root: Option<StepId>) -> Option<Utterance> {
     let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
     let (content, step) = match outer {
@@ -128,7 +128,7 @@ fn outer_question(steps: &IdVec<StepId, Step>, root: Option<StepId>) -> Option<U
     })
 }
 
-/// The last turn of a model call outside of all agents that puts their work together.
+/// The last turn of a model call outside all agents that combines their work.
 fn closing<'a>(
     steps: &IdVec<StepId, Step>,
     scopes: &'a IdVec<ScopeId, Scope>,
@@ -139,15 +139,15 @@ fn closing<'a>(
     closing::last(scopes, words_of(around, Direction::Output).as_ref())
 }
 
-/// The task in words, if a span has it.
+/// The description of the task, if a span has one.
 fn task(steps: &IdVec<StepId, Step>) -> Option<(Value, StepId)> {
     steps
         .enumerate()
         .find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
 }
 
-/// The answer of a run that did not fail and does not wait, or why it failed: an answer stands against the failure of what ran last,
-/// unless it was given in there. A scope that gives the answer is not auxiliary.
+/// The answer of a run that neither failed nor waits, or its failure: an answer overrides the failure of the last operation, unless
+/// it was given inside that. The scope of the answer is not auxiliary.
 pub(super) fn ending(
     steps: &IdVec<StepId, Step>,
     scopes: &mut IdVec<ScopeId, Scope>,
@@ -162,20 +162,20 @@ pub(super) fn ending(
         return (None, None);
     }
     let is_within = |step: StepId, around: StepId| std::iter::successors(Some(step), |at| steps.get(*at)?.parent).any(|at| at == around);
-    // What was stopped after it had answered did not fail.
+    // A run cancelled after its answer did not fail.
     let was_stopped = |failed: &Failed| failed.failure.failure.is_cancellation();
     let stands = |answer: &Utterance| {
         failed
             .as_ref()
             .is_none_or(|failed| was_stopped(failed) || !is_within(answer.step, failed.at))
     };
-    let Some(answer) = given_answer(steps, scopes, root).filter(stands) else {
+    let Some(answer) = find_answer(steps, scopes, root).filter(stands) else {
         return (None, failed.map(|failed| failed.failure));
     };
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
         scope.is_auxiliary = false;
     }
-    // A title that is made when the answer is given is no part of it.
+    // A title generated after the answer is auxiliary.
     let begins_later = |scope: &Scope| scope.conversation.first().is_some_and(|entry| entry.at >= answer.at);
     let later: Vec<ScopeId> = scopes
         .enumerate()
@@ -188,8 +188,8 @@ pub(super) fn ending(
     (Some(answer), None)
 }
 
-/// An explicit final output, what the agent's span has as its answer, or the last answer.
-fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
+/// An explicit final output, the answer on the agent's span, or the last answer.
+fn find_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = last_answer(steps, scopes, root);
     let is_later = |at: UnixNanos| last.as_ref().is_none_or(|last| !last.in_conversation || at >= last.at);
     if let Some(explicit) = final_output(steps).filter(|explicit| is_later(explicit.at)) {
@@ -244,12 +244,12 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
     }
 }
 
-/// The agent that ends last of those without an agent or a tool above: the root, or another one that goes on after it.
+/// The agent that ends last among those without an agent or tool above: the root, or one that continues after it.
 fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: StepId) -> Option<StepId> {
     if steps.get(root)?.operation.kind != Kind::Agent {
         return None;
     }
-    // A parent comes before its children.
+    // Parents precede their children.
     let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
     let mut last = (steps.get(root)?.end_or_start(), root);
     for (at, step) in steps.enumerate() {
@@ -264,7 +264,7 @@ fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root:
     Some(last.1)
 }
 
-/// The last final output that has its own step.
+/// The last final output recorded as a separate step.
 fn final_output(steps: &IdVec<StepId, Step>) -> Option<Utterance> {
     let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
     let (id, step) = steps.enumerate().rfind(|(_, step)| gives_output(step))?;
@@ -276,7 +276,7 @@ fn final_output(steps: &IdVec<StepId, Step>) -> Option<Utterance> {
     })
 }
 
-/// The last answer that asks for no tool; else what only an agent or chain span has.
+/// The last answer without tool calls; else the output of an agent or chain span.
 fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = top(scopes)
         .iter()
@@ -308,7 +308,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
                 in_conversation: true,
             });
         }
-        // A tool by which agents of one framework give their answer.
+        // Agents of one framework give their answer through a tool.
         if let Some(answer) = message
             .tool_calls
             .iter()
@@ -328,7 +328,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     }
     let (content, step) = outer_words(steps, root?, Direction::Output)?;
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
-    // A run that was stopped before its tools ends with the words that asked for them.
+    // A run stopped before its tools ran ends with the text that asked for them.
     let in_conversation = last.is_some_and(|(.., message)| content.as_str() == Some(message.content().as_str()));
     Some(Utterance {
         content,
@@ -338,7 +338,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     })
 }
 
-/// The words in the input or output of the root, or of the first (last) agent or chain below it that has any.
+/// The text in the input or output of the root, or of the first (last) agent or chain below it with any.
 fn outer_words(steps: &IdVec<StepId, Step>, root: StepId, direction: Direction) -> Option<(Value, StepId)> {
     let outer = |step: &Step| {
         matches!(

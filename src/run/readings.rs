@@ -1,8 +1,8 @@
-//! Stage "reading": takes the spans of a mended trace and its log records, gives each span as the operation that its dialect
-//! reads in it.
+//! Stage "reading": takes the spans of a mended trace and its log records and returns the operation that the dialect reads
+//! in each span.
 //!
-//! It comes first since no later stage knows attribute keys. Log records are given to their spans before, because a dialect
-//! reads a span together with them.
+//! This runs first because no later stage knows attribute keys. Log records are assigned to their spans before that, because a
+//! dialect reads a span together with them.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::operation::Operation;
 use crate::span::{LogRecord, SpanId, SpanKind};
 use crate::trace::{Finding, FindingKind, Trace};
 
-/// One node a span, some of which may record the same operation.
+/// One node per span; several may record the same operation.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     list: IdVec<ReadingId, Node>,
     /// The parents in the span tree.
     tree_parents: IdVec<ReadingId, Option<ReadingId>>,
-    /// What each reading became a part of. Looking up makes the way to it shorter.
+    /// The reading that each one was merged into. Lookups shorten the path.
     merged_into: IdVec<ReadingId, Cell<Option<ReadingId>>>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Reads all spans. The longest texts are taken out of them.
+/// Reads all spans. The longest texts are moved out of them.
 pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Registry) -> Readings {
     if trace.findings.iter().any(|finding| finding.kind == FindingKind::TimesInOtherUnit) {
         log_records::in_nanoseconds(&mut records);
@@ -68,7 +68,7 @@ impl Readings {
         self.list.enumerate().map(|(id, node)| (node.span_id, id)).collect()
     }
 
-    /// The readings that go on with the conversation of another span, in order.
+    /// The readings that continue another span's conversation, in order.
     pub(super) fn continuations(&self) -> Vec<(ReadingId, Continuation)> {
         let continuations = self.list.enumerate().filter_map(|(id, node)| Some((id, node.beside.continues?)));
         continuations.collect()
@@ -98,16 +98,16 @@ impl Readings {
         self.get(id).map_or(Kind::Plain, Node::kind)
     }
 
-    /// Makes one a part of another, which must be independent.
+    /// Merges a reading into another one, which must be independent.
     pub(super) fn merge(&mut self, lost: ReadingId, kept: ReadingId) {
         self.merged_into.set(lost, Cell::new(Some(kept)));
     }
 
-    /// What this one became a part of, or itself.
+    /// The reading that this one was merged into, or itself.
     pub(super) fn standing(&self, id: ReadingId) -> ReadingId {
         let next = |id: ReadingId| self.merged_into.get(id).and_then(Cell::get);
         let mut at = id;
-        // A reading is merged into one that is independent at that time but may be merged later: the path ends, and is shortened.
+        // A reading is merged into one that was independent at that time but may be merged later: paths are finite, and shortened here.
         while let Some(up) = next(at) {
             let Some(further) = next(up) else { return up };
             if let Some(merged) = self.merged_into.get(at) {
@@ -123,7 +123,7 @@ impl Readings {
         self.merged_into.get(id).is_some_and(|merged| merged.get().is_none())
     }
 
-    /// Puts one below another span than it was recorded.
+    /// Moves a reading below another parent than recorded.
     pub(super) fn set_parent(&mut self, id: ReadingId, parent: Option<ReadingId>) {
         self.tree_parents.set(id, parent);
     }
@@ -139,7 +139,7 @@ impl Readings {
         }
     }
 
-    /// For each reading the nearest independent ancestor of such a kind.
+    /// For each reading, the nearest independent ancestor of such a kind.
     pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> IdVec<ReadingId, Option<ReadingId>> {
         tree::nearest_above(self.list.len(), |at| self.parent(at), |up| is(self.kind(up)))
     }
@@ -153,7 +153,7 @@ impl Readings {
         of_kind.map(|(id, _)| id).collect()
     }
 
-    /// Model calls that one clock gives one start: what was given more messages was later, else what ended later.
+    /// Orders model calls with equal starts: the one with more input messages was later, else the one that ended later.
     fn settle_equal_starts(&self, standing: &mut [ReadingId]) {
         let start = |id: &ReadingId| self.get(*id).map(|node| node.start);
         for same in standing.chunk_by_mut(|a, b| start(a) == start(b)) {
@@ -182,7 +182,7 @@ impl Readings {
         }
     }
 
-    /// The independent ones. What became a part of another is dropped.
+    /// The independent readings as nodes. Merged ones are dropped.
     pub(super) fn into_nodes(self) -> Nodes {
         let mut standing: Vec<ReadingId> = self.list.ids().filter(|id| self.is_independent(*id)).collect();
         self.settle_equal_starts(&mut standing);

@@ -1,7 +1,7 @@
-//! Stage "recorded words": takes the nodes, gives model calls without messages what was recorded as their whole input and output.
+//! Stage "recorded words": takes the nodes and gives model calls without messages their recorded input and output as messages.
 //!
-//! A custom client may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
-//! nonetheless. The stage comes after the duplicates: another span of the same call may have its messages.
+//! A custom client may record a structured answer (`{"answer": "..."}`) that is not in the form of a message. It is the model's
+//! output nonetheless. This runs after the duplicates, since another span of the same call may have its messages.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::node::Nodes;
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Model, Operation, Recorded, Role, has_nothing};
 
-/// Calls with messages in neither direction get those of both.
+/// Gives messages to calls that have none.
 pub(super) fn give_to_calls(nodes: &mut Nodes) {
     for call in nodes.of_kind(Kind::Llm) {
         if let Some(node) = nodes.get_mut(call) {
@@ -26,17 +26,17 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             if output_messages.is_none() {
                 *output_messages = words(output, Direction::Output);
             }
-            // A response whose answer is blank: all tokens went into thoughts that nobody may read.
+            // A response with a blank answer: all tokens went into hidden thoughts.
             let is_silent = output_messages.as_ref().is_none_or(|list| list.iter().all(Message::is_blank));
-            // Looking at the output opens it, which few calls need.
+            // Reading the output parses it, which few calls need.
             if is_silent && raw_response.as_ref().is_none_or(|raw| output.get() == Some(raw)) && is_blank_response(output) {
                 *raw_response = std::mem::take(output).get().cloned();
             }
-            // Messages without words and calls: of a stream that failed, or of an answer that was filtered.
+            // Messages without text and calls: from a failed stream, or a filtered answer.
             if is_silent && are_blank_messages(output) {
                 *output = Recorded::default();
             }
-            // A request of an API that takes no words: a sound to write down, tokens to go on with.
+            // Skip requests of APIs that take no text: audio to transcribe, tokens to continue.
             if input_messages.is_none() && !is_request(input, model, parameters) {
                 *input_messages = words(input, Direction::Input).map(Into::into);
             }
@@ -44,7 +44,7 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
     }
 }
 
-/// Whether an input is the body of a request: it names the model of the call, or is made of its parameters.
+/// Whether an input is the body of a request: it names the call's model, or consists of its parameters.
 fn is_request(input: &Recorded, model: &Model, parameters: &Map<String, Value>) -> bool {
     let Some(Value::Object(members)) = input.get() else {
         return false;
@@ -62,14 +62,14 @@ fn is_blank_response(recorded: &Recorded) -> bool {
     members.contains_key("choices") && messages::is_read(value, Direction::Output) && messages::read(value, Direction::Output).is_none()
 }
 
-/// The members of a message that are read, or say nothing without its words.
+/// The members of a message that are read, or are meaningless without its text.
 const OF_MESSAGES: [&str; 5] = ["role", "content", "parts", "finish_reason", "tool_calls"];
 
 fn are_blank_messages(recorded: &Recorded) -> bool {
     let Some(value @ Value::Array(items)) = recorded.get() else {
         return false;
     };
-    // What else is in one, as why an answer was filtered, is in no message.
+    // Other members, such as why an answer was filtered, would be lost.
     let is_blank = |(key, value): (&String, &Value)| OF_MESSAGES.contains(&key.as_str()) || is_empty(value);
     let is_message = |item: &Value| {
         let members = item.as_object().filter(|members| members.get("role").is_some_and(Value::is_string));
@@ -82,10 +82,10 @@ fn is_empty(value: &Value) -> bool {
     has_nothing(value) || value.as_str() == Some("")
 }
 
-/// A JSON object as the text of a message, and a text that went into a call as what it is read as.
+/// A JSON object as the text of a message; an input text as the messages in it, or as one message.
 fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
     let value = recorded.get()?;
-    // The text of an object is a request that was not opened.
+    // An object as text is an unparsed request.
     if let (Value::String(text), Direction::Input) = (value, direction)
         && serde_json::from_str::<Map<String, Value>>(text).is_err()
     {
@@ -96,7 +96,7 @@ fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
         Direction::Input => Role::User,
         Direction::Output => Role::Assistant,
     };
-    // Messages without words are no evidence.
+    // Messages without text are not evidence.
     let is_words = has_content && !messages::is_read(value, direction);
     is_words.then(|| vec![Message::text(role, value.to_string())])
 }

@@ -1,14 +1,14 @@
-//! Stage "models of requests": takes the nodes, gives model calls without a model the one that a span around them names.
+//! Stage "models of requests": takes the nodes and gives model calls without a model the one named by a span around them.
 //!
-//! Codex 0.169 has the model on the span of the request and the tokens on one below it. The stage comes after the duplicates: of two
-//! spans of one call, either may name the model.
+//! Codex 0.169 records the model on the span of the request and the tokens on one below it. This runs after the duplicates, because
+//! either of two spans of one call may name the model.
 
 use super::id::NodeId;
 use super::node::{Node, Nodes};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 
-/// The model of the nearest span that names one, up to the next operation of an agent.
+/// Gives each call the model of the nearest span that names one, up to the next operation of an agent.
 pub(super) fn give_to_calls(nodes: &mut Nodes) {
     let calls = nodes.of_kind(Kind::Llm);
     let mut naming = HashMap::default();
@@ -23,7 +23,7 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
     }
 }
 
-/// The nearest span around a call that names a model. `known`: the same for the spans that were passed before, so that each is passed
+/// The nearest span around a call that names a model. `known` caches the result for spans already visited, so that each is visited
 /// once.
 fn naming_around(nodes: &Nodes, call: NodeId, known: &mut HashMap<NodeId, Option<NodeId>>) -> Option<NodeId> {
     let (mut passed, mut found) = (Vec::new(), None);

@@ -1,4 +1,4 @@
-//! Results of tools.
+//! Texts and values of tool results.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(super) fn result_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The text of the result in a tool's answer.
+/// The text of a tool result in a message.
 pub(super) fn answer_text(answer: &Message) -> Cow<'_, str> {
     match &answer.result {
         Some(value) => result_text(value),
@@ -27,7 +27,7 @@ pub(super) fn answer_text(answer: &Message) -> Cow<'_, str> {
     }
 }
 
-/// A text that is JSON, as this program writes it: clients escape and indent as they like.
+/// A JSON text in this program's own formatting, since clients escape and indent differently.
 pub(super) fn as_json(text: &str) -> Cow<'_, str> {
     match text
         .trim_start()
@@ -39,7 +39,7 @@ pub(super) fn as_json(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The value of a recorded result, null where none was recorded.
+/// The recorded result, null if none was recorded.
 pub(super) fn result_of(step: &Step) -> Value {
     step.operation
         .tool
@@ -48,14 +48,14 @@ pub(super) fn result_of(step: &Step) -> Value {
         .unwrap_or(Value::Null)
 }
 
-/// The result that a model was given, where it is not the tool's: an agent may shorten it, move it to a file, write it in another form
-/// or an error in other words.
-pub(super) fn given_instead(answer: &Message, result: &Value, failure: Option<&Failure>) -> Option<Value> {
+/// The result that a model received, if it differs from the tool's: an agent may shorten it, move it to a file, reformat it, or reword
+/// an error.
+pub(super) fn received_instead(answer: &Message, result: &Value, failure: Option<&Failure>) -> Option<Value> {
     let text = answer_text(answer);
     if text.trim().is_empty() && !answer.has_media() {
         return None;
     }
-    // As every format writes a failure without a result.
+    // Every format writes a failure without a result like this.
     let error = failure.filter(|_| result.is_null()).and_then(|failure| failure.message.as_deref());
     if error.is_some_and(|error| text.strip_prefix("Error: ") == Some(error)) {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn given_instead(answer: &Message, result: &Value, failure: Option<&F
         return None;
     }
     let unwrapped = dialect::unwrapped_result(given.clone());
-    // Gemini's API takes objects alone: a client puts one around any other result.
+    // Gemini's API accepts only objects: clients wrap any other result in one.
     let around = unwrapped.as_object().filter(|map| map.len() == 1);
     let inside = around.and_then(|map| map.get("result").or_else(|| map.get("output")));
     if is_same(&unwrapped) || inside.is_some_and(is_same) {
@@ -90,8 +90,8 @@ pub(super) fn is_part(given: &Value, whole: &Value) -> bool {
     }
 }
 
-/// Whether the answer that a model received from a failed tool has more than the failure: its words and others, or the failure
-/// is only a type.
+/// Whether the text that a model received from a failed tool says more than the failure: it contains the failure's text and
+/// more, or the failure has only a type.
 pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
     let text = answer_text(answer);
     let recorded = text.trim();
@@ -103,7 +103,7 @@ pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
     !recorded.is_empty() && !message.is_empty() && !repeats && (is_type || recorded.contains(words))
 }
 
-/// A failure's words without the class that OpenTelemetry's Python writes before them: `ToolRetryError: 1 validation error`.
+/// A failure's text without the class that OpenTelemetry's Python SDK prefixes: `ToolRetryError: 1 validation error`.
 pub(super) fn without_class(message: &str) -> &str {
     let is_class = |head: &str| {
         ["Error", "Exception", "Retry"]

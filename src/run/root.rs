@@ -1,7 +1,7 @@
-//! Stage "the root": takes the steps and the scopes, gives the step that represents the whole run.
+//! Stage "the root": takes the steps and the scopes and returns the step that represents the whole run.
 //!
-//! It comes after the scopes are whole, since agents that only check others are passed over, and before every fact
-//! of the run as one: its failure, question, answer and agent.
+//! This runs after the scopes are complete, since agents that only check others are skipped, and before facts of the
+//! whole run are derived: its failure, question, answer and agent.
 
 use super::id::{IdVec, ScopeId, StepId};
 use super::model::{Scope, Step};
@@ -11,7 +11,7 @@ use crate::operation::Kind;
 /// else the outermost chain, else the only root.
 pub(super) fn find(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<StepId> {
     let is_auxiliary = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
-    // A parent comes before its children: what is known above a step is known when the step comes.
+    // Parents precede their children, so a step's ancestors are settled before the step.
     let outermost = |kind: Kind, wanted: &dyn Fn(&Step) -> bool| {
         let mut below: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
         for (at, step) in steps.enumerate() {

@@ -1,6 +1,6 @@
-//! Stage "scopes of the run": takes the draft scopes and their conversations, gives scopes that name steps.
+//! Stage "scopes of the run": takes the draft scopes and their conversations and returns scopes that refer to steps.
 //!
-//! It comes after the conversations are entries, and consumes the drafts: what named nodes names steps from here on.
+//! This runs after the entries and consumes the drafts: from here on everything refers to steps, not nodes.
 
 use super::id::{IdVec, ScopeId};
 use super::model::{Entry, Scope};

@@ -1,16 +1,16 @@
-//! Stage "running sums": takes the nodes, gives each call its own token counts if the client sums them up over calls.
+//! Stage "running sums": takes the nodes and gives each call its own token counts if the client sums them up over calls.
 //!
-//! It comes after the duplicates: a call with two spans would be subtracted twice.
+//! This runs after the duplicates, since a call with two spans would be subtracted twice.
 
 use super::id::NodeId;
 use super::node::Nodes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, TokenCount};
 
-/// Where the n-th call of an agent repeats the tokens of all calls before it, the earlier ones are taken off.
+/// Subtracts earlier tokens if the n-th call of an agent includes the tokens of all calls before it.
 ///
-/// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
-/// dialect's table (`usage.running_sum`); 2.0 does not do it.
+/// Seen in Spring AI 1.1.6, but not 2.0: within one chat client the usage of the n-th chat is the sum of calls 1 to n. The
+/// dialect's table marks it (`usage.running_sum`).
 pub(super) fn subtract(nodes: &mut Nodes) {
     if !nodes.list.iter().any(|node| node.beside.sums_usage) {
         return;
@@ -25,7 +25,7 @@ pub(super) fn subtract(nodes: &mut Nodes) {
         };
         let Some(node) = nodes.get_mut(id) else { continue };
         let recorded = node.operation.usage;
-        // A count that shrinks is no sum.
+        // A count that shrinks is not a sum.
         let has_grown = |now: Option<u64>, past: Option<u64>| now.zip(past).is_none_or(|(now, past)| now >= past);
         let is_sum = |past: &&TokenCount| has_grown(recorded.input, past.input) && has_grown(recorded.output, past.output);
         if let Some(past) = before.get(&agent).filter(is_sum) {

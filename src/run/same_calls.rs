@@ -1,4 +1,4 @@
-//! Model calls of several runs that are one call.
+//! Marks model calls that several runs record.
 
 use super::call_record::{self, CallRecord};
 use super::id::StepId;
@@ -6,8 +6,8 @@ use super::model::Run;
 use crate::hash::{HashMap, HashSet};
 use crate::trace::{Finding, FindingKind};
 
-/// Model calls that two traces record (two instrumentations, the client's spans as separate roots): marked, both
-/// stay. A response id that comes again later, or with another answer, is that of another call.
+/// Marks model calls that two traces record (two instrumentations, with the client's spans as separate roots); both
+/// remain. A response id repeated later, or with another answer, belongs to another call.
 pub(super) fn mark(runs: &mut [Run]) {
     let mut by_id: HashMap<String, Vec<(usize, StepId)>> = HashMap::default();
     let mut marked: HashSet<usize> = HashSet::default();

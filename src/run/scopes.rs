@@ -1,7 +1,7 @@
-//! Stage "scopes": takes the nodes, gives the agent that each operation belongs to.
+//! Stage "scopes": takes the nodes and determines the agent that each operation belongs to.
 //!
-//! It comes after the duplicates, since two spans of one agent are one scope, and before the conversations, which are put
-//! together scope by scope.
+//! This runs after the duplicates, since two spans of one agent are one scope, and before the conversations, which are
+//! reconstructed per scope.
 
 mod callers;
 mod separate_calls;
@@ -15,9 +15,9 @@ use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use callers::Callers;
-use unrelated_calls::{Clue, Threads, heard, new_clues};
+use unrelated_calls::{Clue, Threads, find_by_clue, new_clues};
 
-/// A scope while the run is being made: it names nodes, not steps.
+/// A scope during assembly, which refers to nodes, not steps.
 #[derive(Debug, Default)]
 pub(super) struct DraftScope {
     pub(super) agent: Option<String>,
@@ -26,37 +26,37 @@ pub(super) struct DraftScope {
     pub(super) parent: Option<ScopeId>,
     /// The tool node around it.
     pub(super) tool: Option<NodeId>,
-    /// Whether it checks what others do, or is outside all agents.
+    /// Whether it checks others' work, or is outside all agents.
     pub(super) is_auxiliary: bool,
-    /// Whether it has model calls of the agent around it that continue nothing.
+    /// Whether it has model calls of the agent around it that continue no earlier call.
     pub(super) is_unrelated: bool,
 }
 
 /// All scopes, and the scope of each node.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
-    /// A parent comes before the scopes within it. Never empty.
+    /// Parents precede the scopes within them. Never empty.
     pub(super) list: IdVec<ScopeId, DraftScope>,
     of_node: IdVec<NodeId, ScopeId>,
 }
 
-/// The first scope: that of no agent, where there is one.
+/// The first scope: the one without an agent, if it exists.
 const OUTERMOST: ScopeId = ScopeId::FIRST;
 
-/// What opens a scope.
+/// The node that opens a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Owner {
-    /// No agent is above.
-    Nobody,
+    /// Outside all agents.
+    NoAgent,
     /// An agent span.
     Agent(NodeId),
-    /// A tool span right above model calls: a sub-agent without its own span.
+    /// A tool span directly above model calls: a sub-agent without its own span.
     Tool(NodeId),
-    /// A guardrail or an evaluator right above model calls.
+    /// A guardrail or an evaluator directly above model calls.
     Check(NodeId),
-    /// Model calls outside of all agents that are a separate conversation: the first of them.
+    /// Model calls outside all agents that are a separate conversation: the first of them.
     SeparateCalls(NodeId),
-    /// Model calls of an agent that continue nothing: the first of them.
+    /// Model calls of an agent that continue no earlier call: the first of them.
     Unrelated(NodeId),
 }
 
@@ -66,23 +66,23 @@ impl Scopes {
         let mut known: HashMap<Owner, ScopeId> = HashMap::default();
         let checks = nodes.nearest_above(is_check);
         let mut owners = owners(nodes);
-        let separate = separate_calls::find(nodes, &owners_of_nobody(nodes, &owners), &top_agents(nodes, &owners, &checks));
+        let separate = separate_calls::find(nodes, &calls_outside_agents(nodes, &owners), &top_agents(nodes, &owners, &checks));
         for (call, first) in separate {
             owners.set(call, Owner::SeparateCalls(first));
         }
         let around = unrelated(nodes, &mut owners);
         let owners = owners;
         let callers = Callers::of(nodes);
-        // The scope without an agent is the outermost one wherever it exists.
+        // The scope without an agent, if any, is always the outermost.
         let has_facts = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
         let mut all = owners.iter().zip(&nodes.list);
-        if all.any(|(owner, node)| *owner == Owner::Nobody && has_facts(node.kind())) {
-            known.insert(Owner::Nobody, list.push(DraftScope::default()));
+        if all.any(|(owner, node)| *owner == Owner::NoAgent && has_facts(node.kind())) {
+            known.insert(Owner::NoAgent, list.push(DraftScope::default()));
         }
-        for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {
+        for owner in owners.iter().filter(|owner| **owner != Owner::NoAgent) {
             open(&mut list, nodes, (&owners, &checks, &around, &callers), &mut known, *owner);
         }
-        // A sub-agent without its own span has the name that its model calls have.
+        // A sub-agent without its own span takes its name from its model calls.
         for (owner, node) in owners.iter().zip(&nodes.list) {
             if let (Owner::Tool(_), Kind::Llm, Some(name)) = (owner, node.kind(), &node.operation.agent.name)
                 && let Some(opened) = known.get(owner).and_then(|scope| list.get_mut(*scope))
@@ -97,12 +97,12 @@ impl Scopes {
         Self { list, of_node }
     }
 
-    /// The scope of a node. What belongs to no agent belongs to the outermost scope.
+    /// The scope of a node; the outermost scope if it belongs to no agent.
     pub(super) fn scope_of(&self, node: NodeId) -> ScopeId {
         self.of_node.get(node).copied().unwrap_or(OUTERMOST)
     }
 
-    /// Which scopes are within which.
+    /// How scopes are nested.
     pub(super) fn nesting(&self) -> Nesting {
         let mut sizes: IdVec<ScopeId, usize> = IdVec::filled(1, self.list.len());
         for (scope, draft) in self.list.enumerate().rev() {
@@ -126,28 +126,28 @@ impl Scopes {
 }
 
 type Owners = IdVec<NodeId, Owner>;
-/// For each node the guardrail or evaluator around it.
+/// For each node, the guardrail or evaluator around it.
 type Checks = IdVec<NodeId, Option<NodeId>>;
 
-/// Opens the scope of an owner, and before it those of the owners above, so that a parent scope has the lower id.
+/// Opens the scope of an owner, after those of the owners above, so that a parent scope has the lower id.
 fn open(
     list: &mut IdVec<ScopeId, DraftScope>,
     nodes: &Nodes,
-    (owners, checks, around, callers): (&Owners, &Checks, &Around, &Callers<'_>),
+    (owners, checks, around, callers): (&Owners, &Checks, &UnrelatedOwners, &Callers<'_>),
     known: &mut HashMap<Owner, ScopeId>,
     owner: Owner,
 ) {
     let mut path = Vec::new();
     let mut seen = HashSet::default();
     let mut next = Some(owner);
-    while let Some(owner) = next.filter(|owner| *owner != Owner::Nobody && !known.contains_key(owner) && seen.insert(*owner)) {
+    while let Some(owner) = next.filter(|owner| *owner != Owner::NoAgent && !known.contains_key(owner) && seen.insert(*owner)) {
         path.push(owner);
         next = above(nodes, (owners, around), owner);
     }
     for owner in path.into_iter().rev() {
         let parent = above(nodes, (owners, around), owner).and_then(|above| known.get(&above).copied());
         let is_auxiliary = match owner {
-            Owner::Nobody => false,
+            Owner::NoAgent => false,
             Owner::Check(_) | Owner::SeparateCalls(_) => true,
             Owner::Agent(node) | Owner::Tool(node) | Owner::Unrelated(node) => checks.known(node).is_some(),
         };
@@ -161,10 +161,10 @@ fn open(
 
 fn draft(nodes: &Nodes, callers: &Callers<'_>, owner: Owner, (parent, is_auxiliary): (Option<ScopeId>, bool)) -> DraftScope {
     let (node, tool) = match owner {
-        Owner::Agent(agent) => (Some(agent), callers.around(agent).or_else(|| callers.beside(agent))),
+        Owner::Agent(agent) => (Some(agent), callers.around(agent).or_else(|| callers.sibling_tool(agent))),
         Owner::Check(check) => (None, callers.around(check)),
         Owner::Tool(tool) => (None, Some(tool)),
-        Owner::Nobody | Owner::SeparateCalls(_) | Owner::Unrelated(_) => (None, None),
+        Owner::NoAgent | Owner::SeparateCalls(_) | Owner::Unrelated(_) => (None, None),
     };
     let operation = node.and_then(|node| nodes.get(node)).map(|node| &node.operation);
     DraftScope {
@@ -183,40 +183,40 @@ fn draft(nodes: &Nodes, callers: &Callers<'_>, owner: Owner, (parent, is_auxilia
     }
 }
 
-/// For each scope its place and behind it those of all scopes within it.
+/// Places of scopes, numbered so that a scope and all scopes within it form a range, beginning with the scope.
 pub(super) struct Nesting(IdVec<ScopeId, Range<usize>>);
 
 impl Nesting {
-    /// The places of a scope, which is the first, and of those within it.
+    /// The places of a scope (the first) and of those within it.
     pub(super) fn within(&self, scope: ScopeId) -> Option<Range<usize>> {
         self.0.get(scope).cloned()
     }
 }
 
 /// The owner around an owner.
-fn above(nodes: &Nodes, (owners, around): (&Owners, &Around), owner: Owner) -> Option<Owner> {
+fn above(nodes: &Nodes, (owners, around): (&Owners, &UnrelatedOwners), owner: Owner) -> Option<Owner> {
     let around = match owner {
-        Owner::Nobody => None,
+        Owner::NoAgent => None,
         Owner::Agent(node) => nodes.parent(node),
         Owner::Tool(node) | Owner::Check(node) => Some(node),
-        Owner::SeparateCalls(_) => return Some(Owner::Nobody),
+        Owner::SeparateCalls(_) => return Some(Owner::NoAgent),
         Owner::Unrelated(first) => return around.get(&first).copied(),
     };
     owners.get(around?).copied()
 }
 
-/// Whether it looks at what others do instead of doing it.
+/// Whether operations of this kind check others' work.
 pub(super) fn is_check(kind: Kind) -> bool {
     matches!(kind, Kind::Guardrail | Kind::Evaluator)
 }
 
 /// Model calls without an agent, tool or check above.
-fn owners_of_nobody(nodes: &Nodes, owners: &Owners) -> Vec<NodeId> {
+fn calls_outside_agents(nodes: &Nodes, owners: &Owners) -> Vec<NodeId> {
     let calls = nodes.of_kind(Kind::Llm).into_iter();
-    calls.filter(|call| owners.get(*call) == Some(&Owner::Nobody)).collect()
+    calls.filter(|call| owners.get(*call) == Some(&Owner::NoAgent)).collect()
 }
 
-/// Agents that nothing called and that do not check others.
+/// Agents with model calls that were not called by others and do not check others.
 fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
     let above = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
     let is_top = |agent: &NodeId| above.get(*agent).is_some_and(Option::is_none) && checks.get(*agent).is_some_and(Option::is_none);
@@ -232,12 +232,12 @@ fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
     agents.filter(|agent| speaks.contains(agent)).filter(is_top).collect()
 }
 
-/// Whose the calls are that continue nothing, by the first of them.
-type Around = HashMap<NodeId, Owner>;
+/// The owners of unrelated calls, by the first call of each thread.
+type UnrelatedOwners = HashMap<NodeId, Owner>;
 
-/// Takes the calls that continue nothing out of their agents, or of a trace without agents, and gives sub-agents the calls below their agent that go on with what
-/// they were asked.
-fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
+/// Moves calls that continue no earlier call out of their agent, or of a trace without agents, and gives sub-agents the calls below
+/// their agent that continue the sub-agent's conversation.
+fn unrelated(nodes: &Nodes, owners: &mut Owners) -> UnrelatedOwners {
     let mut threads: HashMap<Owner, Threads> = HashMap::default();
     let mut order: Vec<Owner> = Vec::new();
     // Messages of sub-agents, by the agent above each.
@@ -246,7 +246,7 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     let has_agents = nodes.list.iter().any(|node| node.kind() == Kind::Agent);
     for call in nodes.of_kind(Kind::Llm) {
         let owner = owners.get(call).copied();
-        let is_own = |owner: &Owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_)) || *owner == Owner::Nobody && !has_agents;
+        let is_own = |owner: &Owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_)) || *owner == Owner::NoAgent && !has_agents;
         let Some(owner) = owner.filter(is_own) else {
             continue;
         };
@@ -254,7 +254,7 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
         let own = threads.get(&owner);
         let continued = match owner {
             Owner::Agent(agent) if own.is_some_and(|own| own.known(node).is_none()) && !in_sub_agents.is_empty() => {
-                let sub_agent = heard(node, |clue| in_sub_agents.get(&(agent, clue)).copied());
+                let sub_agent = find_by_clue(node, |clue| in_sub_agents.get(&(agent, clue)).copied());
                 sub_agent.filter(|sub_agent| threads.get(sub_agent).is_some_and(|threads| threads.continues(node)))
             }
             _ => None,
@@ -275,7 +275,7 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
             in_sub_agents.extend(new_clues(node).map(|clue| ((above, clue), owner)));
         }
     }
-    let mut around = Around::default();
+    let mut around = UnrelatedOwners::default();
     for owner in order {
         for (call, first) in threads.remove(&owner).into_iter().flat_map(Threads::unrelated) {
             owners.set(call, Owner::Unrelated(first));
@@ -285,8 +285,8 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     around
 }
 
-/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool, and so do the tools
-/// beside it.
+/// The owner of each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool, as do its sibling
+/// tools.
 fn owners(nodes: &Nodes) -> Owners {
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool) || is_check(kind));
@@ -298,10 +298,10 @@ fn owners(nodes: &Nodes) -> Owners {
         Kind::Llm => match nearest {
             Some(up) if nodes.kind(up) == Kind::Tool => Owner::Tool(up),
             Some(up) if is_check(nodes.kind(up)) => Owner::Check(up),
-            up => up.map_or(Owner::Nobody, Owner::Agent),
+            up => up.map_or(Owner::NoAgent, Owner::Agent),
         },
-        Kind::Tool if nearest.is_some_and(|up| with_calls.contains(&up)) => nearest.map_or(Owner::Nobody, Owner::Tool),
-        _ => agent.map_or(Owner::Nobody, Owner::Agent),
+        Kind::Tool if nearest.is_some_and(|up| with_calls.contains(&up)) => nearest.map_or(Owner::NoAgent, Owner::Tool),
+        _ => agent.map_or(Owner::NoAgent, Owner::Agent),
     })
     .collect()
 }

@@ -6,11 +6,11 @@ use super::model::Run;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// It ended, and nothing says that it failed.
+    /// It ended without a recorded failure.
     Ok,
     /// It failed.
     Error,
-    /// It was stopped from outside before it ended.
+    /// It was stopped before it ended.
     Cancelled,
     /// It has not ended yet.
     Running,
@@ -20,7 +20,7 @@ impl RunStatus {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Ok, Self::Error, Self::Cancelled, Self::Running];
 
-    /// The word for it in lists, conditions and documents.
+    /// Its name in lists, conditions and documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Stage "steps": takes the nodes, the scopes and the conversations, gives the steps: the nodes that have facts, and tool calls
-//! that only messages contain.
+//! Stage "steps": takes the nodes, the scopes and the conversations and returns the steps: nodes that have facts, and tool calls
+//! known only from messages.
 //!
-//! It comes when all operations are complete, and consumes the nodes: their operations move into the steps. What a
-//! later stage knows of a node it finds under the node's id in [`DraftSteps::of_node`].
+//! This runs when all operations are complete, and moves the operations out of the nodes. Later stages look up the step of a
+//! node in [`DraftSteps::of_node`].
 
 use super::conversation::{CallRef, Conversations, DraftCall};
 use super::id::{Id, IdVec, NodeId, ScopeId, StepId};
@@ -17,19 +17,19 @@ use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{ANNOTATION_SCOPE, TIMES_UNKNOWN, UnixNanos, hex};
 use crate::trace::Finding;
 
-/// Steps while the run is being made, and where each node and each call went.
+/// Steps during assembly, and the step of each node and call.
 #[derive(Debug, Default)]
 pub(super) struct DraftSteps {
     pub(super) list: IdVec<StepId, Step>,
     /// The step of each node.
     pub(super) of_node: IdVec<NodeId, Option<StepId>>,
-    /// The steps made of messages alone.
+    /// The steps of calls known only from messages.
     pub(super) of_call: HashMap<CallRef, StepId>,
-    /// For each scope the step that called its agent.
+    /// For each scope, the step that called its agent.
     pub(super) called_by: IdVec<ScopeId, Option<StepId>>,
-    /// What a history proves: this step was over when that model call began.
+    /// Proofs from histories: the first step ended before the second, a model call, began.
     pub(super) read_by: Vec<(StepId, StepId)>,
-    /// What was found in the nodes.
+    /// Findings about the nodes.
     pub(super) findings: Vec<Finding>,
 }
 
@@ -51,12 +51,12 @@ pub(super) fn make(nodes: Nodes, scopes: &Scopes, conversations: &Conversations)
     steps
 }
 
-/// The steps of the nodes, in the nodes' order, linked to those around them.
+/// The steps of the nodes, in the same order, linked to those around them.
 fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
     let of_node = places(&nodes);
     let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
     let step_of = |node: NodeId| of_node.known(node);
-    // By start, a parent may come after its child: the links are made of all places at once.
+    // Ordered by start, a parent may follow its child, so links need all places to be known.
     let links: Vec<(Option<StepId>, Option<StepId>)> = nodes
         .list
         .enumerate()
@@ -106,7 +106,7 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
     }
 }
 
-/// The steps that the nodes become: a plain one is kept if it contains another.
+/// Assigns step ids to nodes: a plain node is kept only if it contains another kind.
 fn places(nodes: &Nodes) -> IdVec<NodeId, Option<StepId>> {
     let mut kept: IdVec<NodeId, bool> = IdVec::filled(false, nodes.list.len());
     for (id, _) in nodes.list.enumerate().filter(|(_, node)| node.kind() != Kind::Plain) {
@@ -135,9 +135,9 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list
 }
 
-/// Which model call asked for each tool.
+/// Finds the model call that asked for each tool.
 fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
-    // How many calls of each model call no tool ran.
+    // The number of tool calls of each model call that no tool ran.
     let mut open: HashMap<StepId, usize> = HashMap::default();
     for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
         let by = call.by.and_then(|by| steps.of_node.known(by));
@@ -150,7 +150,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
                 step.call_index = Some(call.index);
             }
         }
-        // Another attempt may follow what read the result of the first one.
+        // Take the first attempt: another may follow the call that read its result.
         let ran = call
             .tools
             .iter()
@@ -161,8 +161,8 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             steps.read_by.push((tool, reader));
         }
     }
-    // A tool that fits no call belongs to the latest model call that began before it, where that has a call that no tool ran, or
-    // where the scope's model calls are recorded without the tools that they ask for. Steps are still in order of start.
+    // A tool that fits no call belongs to the latest model call that began before it, if that has a call that no tool ran, or if
+    // the scope's model calls are recorded without tool calls. Steps are still ordered by start.
     let mut calls: HashMap<ScopeId, Vec<(UnixNanos, StepId)>> = HashMap::default();
     let mut with_calls: HashSet<ScopeId> = HashSet::default();
     for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
@@ -184,7 +184,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
         .map(|(_, call)| *call)
         .filter(|call| is_silent(*call))
         .collect();
-    // An agent's answer after its tools asked for none of them.
+    // A turn that an agent's span describes asks for no tool that began before the turn's end.
     let busy_until: HashMap<StepId, UnixNanos> = calls
         .values()
         .flatten()
@@ -209,16 +209,16 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
     }
 }
 
-/// Tool executions that no span shows: the next model input contains their result, or an agent of that name ran.
+/// Adds tool executions without a span: the next model input contains their result, or an agent of that name ran.
 fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut DraftSteps) {
-    // Agents below no tool, by the scope around them.
+    // Agents that are not below a tool, by the scope around them.
     let mut below: HashMap<ScopeId, Vec<ScopeId>> = HashMap::default();
     for (scope, draft) in scopes.list.enumerate() {
         if let (None, Some(_), Some(up)) = (draft.tool, draft.node, draft.parent) {
             below.entry(up).or_default().push(scope);
         }
     }
-    let told_after = told_after(steps);
+    let next_turns = next_turns(steps);
     for (id, conversation) in conversations.enumerate() {
         let mut agents: Vec<ScopeId> = conversation
             .scopes
@@ -252,7 +252,7 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
             if agent.is_none() && draft.result.is_none() {
                 continue;
             }
-            let next = told_after.get(&by).copied();
+            let next = next_turns.get(&by).copied();
             let next_at = next.and_then(|next| steps.list.get(next)).map(|next| next.started_at);
             let step = step_from_messages(steps, draft, (by, caller, next_at), agent.and_then(agent_step));
             let at = steps.list.push(step);
@@ -266,8 +266,8 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
     }
 }
 
-/// For each turn that only an agent's messages tell, the one after it: the tools between them ran in between, whoever tells the results.
-fn told_after(steps: &DraftSteps) -> HashMap<StepId, StepId> {
+/// For each turn known only from an agent's messages, the next one: tools between them ran in between, whoever records the results.
+fn next_turns(steps: &DraftSteps) -> HashMap<StepId, StepId> {
     let mut last: HashMap<StepId, StepId> = HashMap::default();
     let told = steps
         .list
@@ -276,7 +276,7 @@ fn told_after(steps: &DraftSteps) -> HashMap<StepId, StepId> {
     told.filter_map(|(id, step)| Some((last.insert(step.parent?, id)?, id))).collect()
 }
 
-/// A call's execution: by which step it was asked for, and when the turn after that one began, if only messages tell it.
+/// A step for a call's execution. `next_at`: the start of the next turn after the caller, if only messages record both.
 fn step_from_messages(
     steps: &DraftSteps,
     draft: &DraftCall,
@@ -351,7 +351,7 @@ fn callers(scopes: &Scopes, steps: &mut DraftSteps) {
     }
 }
 
-/// Counts the model calls of each scope; tools have the turn of the call that asked for them.
+/// Numbers the model calls of each scope; tools have the turn of the call that asked for them.
 fn turns(scopes: &Scopes, steps: &mut DraftSteps) {
     let counted_in = |scope: ScopeId| {
         let draft = scopes.list.get(scope).filter(|draft| draft.is_unrelated);

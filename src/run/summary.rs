@@ -1,6 +1,6 @@
-//! Stage "the summary": takes the steps, the scopes and the facts of the whole run, gives the run.
+//! Stage "the summary": takes the steps, the scopes and the facts of the whole run and returns the run.
 //!
-//! It comes last: session, person, agent, metadata and findings are picked out of finished steps.
+//! This runs last, because session, person, agent, metadata and findings are taken from finished steps.
 
 use serde_json::Map;
 
@@ -12,8 +12,8 @@ use crate::operation::Kind;
 use crate::span::{Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
-/// What is known of a run as one.
-pub(super) struct Whole {
+/// Facts of the whole run.
+pub(super) struct WholeRun {
     pub(super) root: Option<StepId>,
     pub(super) failure: Option<RunFailure>,
     pub(super) question: Option<Utterance>,
@@ -27,10 +27,10 @@ pub(super) fn run(
     (trace_id, trace): (TraceId, &Trace),
     steps: IdVec<StepId, Step>,
     scopes: IdVec<ScopeId, Scope>,
-    whole: Whole,
+    whole: WholeRun,
     mut findings: Vec<Finding>,
 ) -> Run {
-    let Whole {
+    let WholeRun {
         root,
         failure,
         question,
@@ -88,7 +88,7 @@ pub(super) fn run(
     let framework = agent::framework(trace, &steps, worker.or(span));
     let agent = agent::info((&steps, &scopes), root, span, worker.or(span), framework);
     let mut metadata = Map::new();
-    // Facts of a model call or a tool are its own. A parent comes before its children.
+    // Facts of a model call or a tool are not the run's. Parents precede their children.
     let around = std::iter::successors(root, |at| steps.get(*at)?.parent);
     let around: Vec<StepId> = if root.is_some() {
         around.collect()
@@ -110,7 +110,7 @@ pub(super) fn run(
         .filter_map(|at| steps.get(*at))
         .flat_map(|step| &step.operation.tags)
         .collect();
-    // Clients that tag each span of a run do so by its context. What is tagged inside a run that has tags is a part of it.
+    // Clients may tag every span of a run through its context. If the run has tags itself, tags inside it belong to its parts.
     let tags: Vec<&String> = match own.is_empty() {
         true => steps
             .iter()
@@ -147,7 +147,7 @@ pub(super) fn run(
     }
 }
 
-/// Whether LangChain tags a step of a graph or of a sequence with this: its place is no tag of the run.
+/// Whether this is LangChain's tag for the position of a step in a graph or a sequence, which is not a tag of the run.
 fn is_of_node(tag: &str) -> bool {
     const PLACES: [&str; 3] = ["graph:step:", "seq:step:", "map:key:"];
     PLACES.iter().any(|place| tag.starts_with(place))
@@ -166,7 +166,7 @@ mod tests {
             step.operation.session_id = Some(session.to_owned());
             step
         };
-        let whole = Whole {
+        let whole = WholeRun {
             root: Some(StepId::new(1)),
             failure: None,
             question: None,

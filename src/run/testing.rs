@@ -10,7 +10,7 @@ use crate::dialect::Beside;
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
-/// A node with this span id, of an instrumentation without a name.
+/// A node with this span id, from an unnamed instrumentation.
 pub(super) fn reading(number: u64, kind: Kind, time: Range<u64>) -> Node {
     Node {
         span_id: SpanId::from_bytes(&number.to_be_bytes()).expect("not zero"),
@@ -30,7 +30,7 @@ pub(super) fn reading(number: u64, kind: Kind, time: Range<u64>) -> Node {
     }
 }
 
-/// A tree of nodes, each with the place of its parent.
+/// A tree of nodes, each with the index of its parent.
 pub(super) fn nodes<const N: usize>(list: [(Node, Option<usize>); N]) -> Nodes {
     let (list, parents): (Vec<Node>, Vec<_>) = list.into_iter().map(|(node, parent)| (node, parent.map(NodeId::new))).unzip();
     Nodes {
@@ -40,7 +40,7 @@ pub(super) fn nodes<const N: usize>(list: [(Node, Option<usize>); N]) -> Nodes {
     }
 }
 
-/// A step of the first scope that its id names, without a span.
+/// A step of the first scope, without a span.
 pub(crate) fn step(id: String, kind: Kind, name: &str, started_at: UnixNanos, ended_at: UnixNanos) -> Step {
     let operation = Operation {
         kind,

@@ -1,12 +1,12 @@
-//! Stage "tool calls": takes the nodes, the scopes and the conversations, and joins each tool call in its three places: a model's
-//! output, a tool's span, the next model input. Gives the tools that no call asks for.
+//! Stage "tool calls": takes the nodes, the scopes and the conversations, and joins the three records of each tool call: a model's
+//! output, a tool's span, the next model input. Returns the tools that no call asks for.
 //!
-//! It comes after the conversations, which contain the calls, and before the steps: each side fills what the other lacks, and a
-//! step takes the operation as it is then.
+//! This runs after the conversations, which contain the calls, and before the steps: each record fills gaps in the others, and steps
+//! take over the completed operations.
 //!
-//! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal
-//! arguments before equal results, these before unknown arguments and those before others; then the time; then the conversations around and below. Results without an id
-//! come late: they go to the calls that have none. Last is what only an agent's own span has.
+//! The order of rules: ids first, the strongest evidence; then names with arguments within the tool's own conversation (equal
+//! arguments before equal results, unknown and then other arguments); then the time; then the conversations around and below.
+//! Results without an id follow, for calls that have no result. Results that only an agent's own span has are last.
 
 mod by_id;
 mod by_order;
@@ -37,13 +37,13 @@ use unmatched::{ONLY_PLACE, UnmatchedCalls};
 /// Tools that no call asks for.
 #[derive(Debug, Default)]
 pub(super) struct UnaskedTools {
-    /// Those of agents that speak, by the conversation of the agent.
+    /// Those of agents with a conversation, by conversation.
     pub(super) of_conversation: IdVec<ConversationId, Vec<NodeId>>,
-    /// Those of agents without words.
+    /// Those of agents without a conversation.
     pub(super) of_silent_agents: Vec<NodeId>,
 }
 
-/// Finds the tool span of each call, and lets each side fill what the other lacks.
+/// Finds the tool span of each call, and lets each fill gaps in the other.
 pub(super) fn join(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut Conversations) -> UnaskedTools {
     let by_id = CallsById::of(nodes, scopes, conversations);
     let mut unasked = UnaskedTools {
@@ -130,8 +130,8 @@ fn tool(nodes: &Nodes, id: NodeId) -> Option<&ToolUse> {
     nodes.get(id)?.operation.tool.as_deref()
 }
 
-/// Gives the tool to the first unmatched call that fits at least so well. (Ids were compared before: a client may have ids of its
-/// own on tools.)
+/// Gives the tool to the first unmatched call that fits at least this well. (Ids were compared before, and clients may put their own
+/// ids on tools.)
 fn by_name(
     nodes: &mut Nodes,
     conversations: &mut Conversations,
@@ -160,7 +160,7 @@ fn by_name(
     true
 }
 
-/// A model's output takes the call's id where its span lacks it.
+/// Adds the call's id to a model's output that lacks it.
 fn name_call(nodes: &mut Nodes, call: &DraftCall) {
     let known = call.call.id.clone().or_else(|| {
         call.tools
@@ -179,7 +179,7 @@ fn name_call(nodes: &mut Nodes, call: &DraftCall) {
     }
 }
 
-/// The tool's span takes id, arguments and result from the messages where it lacks them.
+/// Adds id, arguments and result from the messages to a tool's span that lacks them.
 fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     let Some(node) = nodes.get_mut(id) else { return };
     let failed = node.operation.failure.is_some();
@@ -202,7 +202,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     if call.tools.last() != Some(&id) {
         return;
     }
-    // A failure may have no more than its type: what the model received is the result.
+    // A failure may consist of only a type: the result is what the model received.
     let has_other = || {
         let failure = node.operation.failure.as_ref();
         failure.is_some_and(|failure| {

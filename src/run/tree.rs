@@ -2,7 +2,7 @@
 
 use super::id::{Id, IdVec};
 
-/// The ancestors of an item, nearest first. `count`: how many items there are; a longer walk is a loop.
+/// The ancestors of an item, nearest first. `count`: the number of items; a longer walk is a loop.
 pub(super) fn ancestors<I: Id>(from: I, count: usize, parent: impl Fn(I) -> Option<I>) -> impl Iterator<Item = I> {
     let mut walked = 0;
     std::iter::successors(parent(from), move |at| {
@@ -11,10 +11,10 @@ pub(super) fn ancestors<I: Id>(from: I, count: usize, parent: impl Fn(I) -> Opti
     })
 }
 
-/// For each of `count` items the nearest ancestor for which this is true. One walk for all: results for ancestors are reused.
+/// For each of `count` items, the nearest ancestor for which this is true. Results for ancestors are reused, so this is linear.
 pub(super) fn nearest_above<I: Id>(count: usize, parent: impl Fn(I) -> Option<I>, is: impl Fn(I) -> bool) -> IdVec<I, Option<I>> {
     let mut known: IdVec<I, Option<Option<I>>> = IdVec::filled(None, count);
-    // Most kinds are in few trees.
+    // Most trees contain few kinds.
     if !known.ids().any(&is) {
         return IdVec::filled(None, count);
     }
@@ -24,7 +24,7 @@ pub(super) fn nearest_above<I: Id>(count: usize, parent: impl Fn(I) -> Option<I>
         let found = loop {
             match known.get_mut(at) {
                 Some(Some(found)) => break *found,
-                // On a path that comes back to itself there is none.
+                // A path that loops has none.
                 Some(slot) => *slot = Some(None),
                 None => break None,
             }

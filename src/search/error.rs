@@ -14,32 +14,32 @@ pub(crate) enum SearchError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Arc<std::io::Error>,
     },
     /// One of its files cannot be read or written.
     #[error("cannot {doing} the index of search in {}", path.display())]
     Part {
-        /// What was to be done.
+        /// The attempted operation.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Arc<rusqlite::Error>,
     },
     /// The thread that feeds it cannot be started.
     #[error("cannot start the thread that feeds the index of search")]
     Thread {
-        /// Why.
+        /// The cause.
         #[source]
         source: Arc<std::io::Error>,
     },
     /// The log cannot be read.
     #[error("cannot read what is to be in the index of search")]
     Store {
-        /// Why.
+        /// The cause.
         #[source]
         source: store::Error,
     },

@@ -1,4 +1,4 @@
-//! The thread that feeds an index: reads a bounded batch after its position, adds it, and moves the position.
+//! The thread that feeds an index: reads a bounded batch after its position, adds it, and advances the position.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,26 +14,26 @@ use super::words::Document;
 use crate::span::TraceId;
 use crate::store::{ArrivalLimits, Arrivals, Position, Store};
 
-/// Bytes of messages of a batch.
-const BATCH: usize = 8 << 20;
+/// Bytes of messages in a batch.
+const BATCH_BYTES: usize = 8 << 20;
 /// Bytes of messages in one part.
-const PART: u64 = 1 << 30;
-/// Between looks for what came. More at once makes fewer lists that have to be merged.
+const PART_BYTES: u64 = 1 << 30;
+/// Interval between checks for new arrivals. Larger batches create fewer lists that must be merged.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// The pause after an error of the disk.
-const PAUSE: Duration = Duration::from_secs(5);
+/// The pause after an error.
+const ERROR_PAUSE: Duration = Duration::from_secs(5);
 
-/// What the thread and those who ask share.
+/// State shared by the thread and its clients.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Everything before it is in the index.
     pub(super) position: Mutex<Position>,
     pub(super) stop: AtomicBool,
-    /// What is to be removed.
+    /// Pending removals.
     pub(super) forget: Mutex<Vec<Forget>>,
 }
 
-/// Traces that are to be removed, and who waits for that.
+/// Traces to be removed, and where to report the result.
 #[derive(Debug)]
 pub(super) struct Forget {
     pub(super) traces: Vec<TraceId>,
@@ -61,7 +61,7 @@ struct Feeder {
     folder: PathBuf,
     shared: Arc<Shared>,
     part: Option<(u64, Part)>,
-    /// The error that was reported last.
+    /// The last reported error.
     reported: Option<String>,
 }
 
@@ -81,17 +81,17 @@ impl Feeder {
                     if let SearchError::Part { source, .. } = &error
                         && !is_of_the_disk(source)
                     {
-                        // It can be built anew from the log.
+                        // It can be rebuilt from the log.
                         self.clear();
                     }
                     self.part = None;
-                    self.wait(PAUSE);
+                    self.wait(ERROR_PAUSE);
                 }
             }
         }
     }
 
-    /// Removes what is to be removed.
+    /// Carries out pending removals.
     fn forget_traces(&mut self) {
         let orders = std::mem::take(&mut *self.shared.forget.lock().unwrap_or_else(PoisonError::into_inner));
         for Forget { traces, reply } in orders {
@@ -118,7 +118,7 @@ impl Feeder {
         }
     }
 
-    /// Adds a batch. Whether there may be more.
+    /// Adds a batch. Returns whether more may be waiting.
     fn step(&mut self) -> Result<bool, SearchError> {
         let (number, mut part) = match self.part.take() {
             Some(part) => part,
@@ -126,7 +126,7 @@ impl Feeder {
         };
         let of_store = |source| SearchError::Store { source };
         let limits = ArrivalLimits {
-            bytes: BATCH,
+            bytes: BATCH_BYTES,
             latest: u64::MAX,
         };
         let arrivals = self.store.read_arrivals(part.next, limits).map_err(of_store)?;
@@ -136,7 +136,7 @@ impl Feeder {
             part.add(&documents(&arrivals), bytes as u64, arrivals.next)?;
         }
         *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner) = part.next;
-        if part.is_full(PART) {
+        if part.is_full(PART_BYTES) {
             let next = part.next;
             part.finish()?;
             self.forget()?;
@@ -145,10 +145,10 @@ impl Feeder {
         } else {
             self.part = Some((number, part));
         }
-        Ok(moved && bytes >= BATCH / 2)
+        Ok(moved && bytes >= BATCH_BYTES / 2)
     }
 
-    /// The last part.
+    /// Opens the last part.
     fn open(&self) -> Result<(u64, Part), SearchError> {
         let last = part::files(&self.folder)?.pop();
         let (number, path) = last.unwrap_or_else(|| (1, part::path(&self.folder, 1)));
@@ -158,7 +158,7 @@ impl Feeder {
         Ok((number, part))
     }
 
-    /// Removes the parts of which retention has left nothing.
+    /// Removes the parts whose stretch of the log was removed by retention.
     fn forget(&self) -> Result<(), SearchError> {
         let limits = ArrivalLimits {
             bytes: 1,
@@ -182,7 +182,7 @@ impl Feeder {
     }
 }
 
-/// What came of each trace.
+/// The arrivals of each trace as a document.
 fn documents(arrivals: &Arrivals) -> Vec<(TraceId, Document)> {
     let mut documents: BTreeMap<TraceId, Document> = BTreeMap::new();
     for chunk in &arrivals.chunks {
@@ -193,7 +193,7 @@ fn documents(arrivals: &Arrivals) -> Vec<(TraceId, Document)> {
     documents.into_iter().collect()
 }
 
-/// Whether building anew would not help.
+/// Whether rebuilding the index would not help.
 fn is_of_the_disk(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, ReadOnly, SystemIoFailure};
     let code = error.sqlite_error_code();

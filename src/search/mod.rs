@@ -1,10 +1,10 @@
-//! Full-text search: which traces have words in names, keys, values and payloads.
+//! Full-text search: finds traces with given words in names, keys, values and payloads.
 //!
-//! It is fed as forwarding is: from the store's order of arrival, after its own position, by a thread with a low priority. The
-//! index is next to the log in separate files, which can be removed at any time: it is built anew from the log.
+//! Like forwarding, it is fed in the store's order of arrival, from its own position, by a low-priority thread. The index is next to
+//! the log in separate files, which can be removed at any time: it is rebuilt from the log.
 //!
-//! - What is a word: `words`. A query finds the traces that have all of its words, each as the beginning of a word.
-//! - A part is a file for a stretch of the log. Once retention has removed that stretch, the file goes too.
+//! - `words` defines what a word is. A query finds the traces that contain all its words, each as the beginning of a word.
+//! - A part is a file for a stretch of the log. It is removed after retention has removed that stretch.
 
 mod error;
 mod feed;
@@ -23,15 +23,15 @@ pub(crate) use error::SearchError;
 use crate::span::TraceId;
 use crate::store::Store;
 use feed::{Forget, Shared};
-use part::Found;
+use part::PartHits;
 
-/// How often to look whether the thread still works.
+/// Interval between checks whether the thread is still running.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The folder beside a store's log.
+/// The folder next to a store's log.
 pub(crate) const FOLDER: &str = "search";
 
-/// Removes the index of a store; it is built anew when the store is served with search.
+/// Removes the index of a store; it is rebuilt when the store is served with search.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub(crate) fn remove(store: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Removes traces from the index of a store that nobody serves; it is built anew from there on when it is served.
+/// Removes traces from the index of a store that is not being served; the index is rebuilt from there on when it is.
 ///
 /// # Errors
 ///
@@ -66,11 +66,11 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Starts to feed the index in [`FOLDER`] of a store's directory.
+    /// Starts feeding the index in [`FOLDER`] of a store's directory.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, or the thread cannot be started.
+    /// The folder cannot be created, or the thread cannot be started.
     pub(crate) fn start(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
         let folder = directory.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(|source| SearchError::Folder {
@@ -87,14 +87,14 @@ impl Search {
         })
     }
 
-    /// About how many bytes of the log are not in the index yet.
+    /// The approximate number of bytes of the log that are not in the index yet.
     #[must_use]
     pub(crate) fn behind(&self) -> u64 {
         let position = *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner);
         self.store.bytes_behind(position)
     }
 
-    /// Finds words; `None`: the text has none, or `goes_on` was false before they were found.
+    /// Finds words; `None` if the text has none, or `goes_on` became false before they were found.
     ///
     /// # Errors
     ///
@@ -105,9 +105,9 @@ impl Search {
             return Ok(None);
         }
         let files = part::files(&self.folder)?;
-        let parts: Result<Vec<Found>, SearchError> = files
+        let parts: Result<Vec<PartHits>, SearchError> = files
             .iter()
-            .filter_map(|(_, path)| Found::in_part(path, &terms, goes_on.clone()).transpose())
+            .filter_map(|(_, path)| PartHits::in_part(path, &terms, goes_on.clone()).transpose())
             .collect();
         match parts {
             Err(SearchError::Part { source, .. }) if source.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
@@ -120,7 +120,7 @@ impl Search {
         }
     }
 
-    /// Removes traces from the index, and waits for it. The index is built anew from there on.
+    /// Removes traces from the index, and waits for that. The index is rebuilt from there on.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Search {
         }
     }
 
-    /// Stops the thread, and waits for it.
+    /// Stops the thread and waits for its end.
     pub(crate) fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -159,15 +159,15 @@ impl Drop for Search {
     }
 }
 
-/// The traces that have the words of a query.
+/// The traces that contain the words of a query.
 #[derive(Debug)]
 pub(crate) struct Hits {
     terms: usize,
-    parts: Vec<Found>,
+    parts: Vec<PartHits>,
 }
 
 impl Hits {
-    /// Whether a trace has all words.
+    /// Whether a trace contains all words.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Hits {
         Ok(has.into_iter().all(|has| has))
     }
 
-    /// The traces that have all words, if the rarest word is in few.
+    /// The traces that contain all words, if the rarest word occurs in at most `most` of them.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! One file of the index: the words of a stretch of the log.
 //!
-//! A document is what came of one trace in one batch. Its number is that of its trace in the file, and the batch's in the lower bits, so
-//! which traces have a word is known from the numbers alone. A long document is several rows: SQLite gathers all words of a row in
-//! memory, at a hundred bytes a word. The table of words keeps no text and no places in it (`content=''`,
-//! `detail=none`).
+//! A document is the data of one trace that arrived in one batch. Its number consists of the trace's number in the file and, in the
+//! lower bits, the batch's, so that the numbers alone show which traces contain a word. A long document is several rows: SQLite
+//! collects all words of a row in memory, at a hundred bytes per word. The table of words stores neither text nor positions
+//! (`content=''`, `detail=none`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use super::words::Document;
 use crate::span::TraceId;
 use crate::store::Position;
 
-/// Steps of SQLite between two looks whether the search goes on.
+/// Steps of SQLite between two checks whether to continue the search.
 const STEPS: i32 = 10_000;
 
-/// Bits of a document's number that count batches.
+/// The bits of a document's number for the batch.
 const BATCH_BITS: u32 = 24;
-/// Batches of a part.
+/// The number of batches that these bits can count.
 const BATCHES: i64 = 1 << BATCH_BITS;
-/// A file of another version is built anew.
+/// The version of the files; others are rebuilt.
 const VERSION: i64 = 1;
 
-/// The files of a folder by their numbers, in the order of the log.
+/// The files of a folder with their numbers, in the order of the log.
 pub(super) fn files(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SearchError> {
     let failed = |source: std::io::Error| SearchError::Folder {
         folder: folder.to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SearchError> {
     Ok(files)
 }
 
-/// Where the file with a number is.
+/// The path of the file with a number.
 pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:010}.sqlite"))
 }
@@ -54,12 +54,12 @@ pub(super) fn remove(path: &Path) {
     for end in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
         name.push(end);
-        // What is not removed now is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = std::fs::remove_file(name);
     }
 }
 
-/// Removes the first file that has one of these traces, and all behind it: they are built anew from the log.
+/// Removes the first file that contains one of these traces, and all after it; they are rebuilt from the log.
 pub(super) fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), SearchError> {
     let files = files(folder)?;
     let mut first = files.len();
@@ -69,7 +69,7 @@ pub(super) fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), SearchErro
             break;
         }
     }
-    // The last first: whatever ends this, those that are left follow one another.
+    // The last one first, so that the remaining files are consecutive even if this is interrupted.
     files.iter().skip(first).rev().for_each(|(_, path)| remove(path));
     Ok(())
 }
@@ -94,20 +94,20 @@ fn failure<'a>(doing: &'static str, path: &'a Path) -> impl Fn(rusqlite::Error) 
     }
 }
 
-/// A file that is written.
+/// A file being written.
 #[derive(Debug)]
 pub(super) struct Part {
     path: PathBuf,
     connection: Connection,
-    /// Everything before it is in this part or in one before.
+    /// Everything before this position is in this part or an earlier one.
     pub(super) next: Position,
-    /// Bytes of messages in it.
+    /// Bytes of messages in the part.
     pub(super) bytes: u64,
     batches: i64,
 }
 
 impl Part {
-    /// Opens a file, and makes it if it is not there. `next`: where a new one begins.
+    /// Opens a file, creating it if necessary. `next`: the position where a new one begins.
     pub(super) fn open(path: PathBuf, next: Position) -> Result<Self, SearchError> {
         let failed = failure("open", &path);
         let connection = Connection::open(&path).map_err(&failed)?;
@@ -147,12 +147,12 @@ impl Part {
         })
     }
 
-    /// Whether no more batches fit.
+    /// Whether the part is full.
     pub(super) fn is_full(&self, most: u64) -> bool {
         self.bytes >= most || self.batches >= BATCHES / 2
     }
 
-    /// Adds what came up to a position.
+    /// Adds the documents up to a position.
     pub(super) fn add(&mut self, documents: &[(TraceId, Document)], bytes: u64, next: Position) -> Result<(), SearchError> {
         let failed = failure("write", &self.path);
         let transaction = self.connection.transaction().map_err(&failed)?;
@@ -170,7 +170,7 @@ impl Part {
                 let number: i64 = find.query_row([trace.bytes()], |row| row.get(0)).map_err(&failed)?;
                 numbered.push((number, document));
             }
-            // In the order of their numbers: FTS5 writes what it has gathered whenever a lower number comes.
+            // Ordered by number: FTS5 flushes its buffer whenever a lower number follows.
             numbered.sort_by_key(|(number, _)| *number);
             let mut add = transaction
                 .prepare_cached("INSERT INTO words (rowid, text) VALUES (?, ?)")
@@ -202,7 +202,7 @@ impl Part {
         Ok(())
     }
 
-    /// Nothing more is added: makes one list of each word.
+    /// Finishes the part by merging each word's lists into one.
     pub(super) fn finish(self) -> Result<(), SearchError> {
         self.connection
             .execute_batch("INSERT INTO words (words) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE);")
@@ -210,12 +210,12 @@ impl Part {
     }
 }
 
-/// What a part has of a query.
+/// The matches of a query in one part.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct PartHits {
     path: PathBuf,
     connection: Connection,
-    /// For each word the numbers of the traces that have it.
+    /// For each word, the numbers of the traces that contain it.
     terms: Vec<Numbers>,
 }
 
@@ -249,8 +249,8 @@ impl Numbers {
     }
 }
 
-impl Found {
-    /// Looks for words in a file; `None`: it is gone, or is not whole yet.
+impl PartHits {
+    /// Finds words in a file; `None` if it is gone or incomplete.
     pub(super) fn in_part(path: &Path, terms: &[String], goes_on: impl Fn() -> bool + Send + 'static) -> Result<Option<Self>, SearchError> {
         let failed = failure("read", path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -273,7 +273,7 @@ impl Found {
             let mut statement = connection.prepare("SELECT rowid FROM words WHERE words MATCH ?").map_err(&failed)?;
             for term in terms {
                 let mut numbers = Numbers::default();
-                // Words have letters and digits alone, so nothing is to be escaped.
+                // Words consist of letters and digits, so nothing must be escaped.
                 let mut rows = statement.query([format!("\"{term}\" *")]).map_err(&failed)?;
                 while let Some(row) = rows.next().map_err(&failed)? {
                     let document: i64 = row.get(0).map_err(&failed)?;
@@ -301,17 +301,17 @@ impl Found {
         Ok(number.map(i64::cast_unsigned))
     }
 
-    /// Whether the trace with a number has a word.
+    /// Whether the trace with a number contains a word.
     pub(super) fn has(&self, term: usize, number: u64) -> bool {
         self.terms.get(term).is_some_and(|numbers| numbers.has(number))
     }
 
-    /// In how many traces a word is.
+    /// The number of traces that contain a word.
     pub(super) fn count(&self, term: usize) -> usize {
         self.terms.get(term).map_or(0, |numbers| numbers.count)
     }
 
-    /// The traces that a word is in.
+    /// The traces that contain a word.
     pub(super) fn ids(&self, term: usize) -> Result<Vec<TraceId>, SearchError> {
         let failed = failure("read", &self.path);
         let mut find = self

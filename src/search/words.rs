@@ -1,6 +1,6 @@
-//! Splits text into words: consecutive letters and digits, in lower case, at most [`LONGEST`] bytes of it.
+//! Splits text into words: consecutive letters and digits, in lower case, at most [`MAX_WORD_LEN`] bytes of each.
 //!
-//! Each trace of a batch is one document, in which each word occurs once. Base64 and the like are not words: nobody types them.
+//! Each trace of a batch is one document, in which each word occurs once. Base64 and the like are not words, since users never type them.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use crate::hash::HashSet;
 use crate::otlp::words::{Word, each_word};
 use crate::span::{Signal, TraceId};
 
-/// A longer word counts by its beginning, so a long one is found by as much of it.
-const LONGEST: usize = 64;
-/// What is longer than this is no word at all.
-const NO_WORD: usize = 512;
-/// Bytes of words that are added at once.
-const ROW: usize = 1 << 20;
-/// Words of one query.
-const TERMS: usize = 16;
+/// Maximum length of a word in bytes. Longer ones are truncated, also in queries, so they are still found.
+const MAX_WORD_LEN: usize = 64;
+/// Anything longer than this is not a word.
+const MAX_RUN_LEN: usize = 512;
+/// Bytes of words added at a time.
+const ROW_BYTES: usize = 1 << 20;
+/// Maximum number of words in a query.
+const MAX_TERMS: usize = 16;
 
-/// The words of a document, each once, with blanks between them.
+/// The words of a document, each once, separated by spaces.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     known: HashSet<u64>,
@@ -26,20 +26,20 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Of a trace: its id is a word.
+    /// A document for a trace, whose id is a word.
     pub(super) fn of(trace: TraceId) -> Self {
         let mut document = Self::default();
         document.add(&trace.to_string());
         document
     }
 
-    /// The words, with blanks between them, in rows of about [`ROW`] bytes.
+    /// The words, separated by spaces, in rows of about [`ROW_BYTES`] bytes.
     pub(super) fn rows(&self) -> impl Iterator<Item = &str> {
         let mut rest = Some(&*self.text);
         std::iter::from_fn(move || {
             let text = rest?;
-            let end = memchr::memchr(b' ', text.as_bytes().get(ROW..).unwrap_or_default());
-            let Some((row, behind)) = end.and_then(|end| text.split_at_checked(ROW + end)) else {
+            let end = memchr::memchr(b' ', text.as_bytes().get(ROW_BYTES..).unwrap_or_default());
+            let Some((row, behind)) = end.and_then(|end| text.split_at_checked(ROW_BYTES + end)) else {
                 return rest.take();
             };
             rest = Some(behind);
@@ -85,20 +85,20 @@ fn small(word: &str, out: &mut String) {
     }
 }
 
-/// The words of a query, in small letters, each once.
+/// The words of a query, in lower case, each once.
 pub(super) fn of_query(text: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     each(text, |word| {
         let mut term = String::new();
         small(word, &mut term);
-        if !term.is_empty() && !terms.contains(&term) && terms.len() < TERMS {
+        if !term.is_empty() && !terms.contains(&term) && terms.len() < MAX_TERMS {
             terms.push(term);
         }
     });
     terms
 }
 
-/// Text in JSON without its escapes: `\u00e9` is a letter, `\n` is none.
+/// JSON text with escapes decoded: `\u00e9` is a letter, `\n` is not.
 fn unescaped(text: &str) -> Cow<'_, str> {
     let is_json = text.trim_start().starts_with(['{', '[', '"']);
     if !is_json || memchr::memchr(b'\\', text.as_bytes()).is_none() {
@@ -128,15 +128,15 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Each word of a text as it is written.
+/// Calls `word` with each word of a text, in its original case.
 fn each(text: &str, mut word: impl FnMut(&str)) {
     let text = &*unescaped(text);
     let mut start: Option<usize> = None;
     let mut end = |start: &mut Option<usize>, at: usize| {
         let Some(from) = start.take() else { return };
         let found = text.get(from..at).unwrap_or_default();
-        if found.len() <= NO_WORD {
-            word(found.get(..found.floor_char_boundary(LONGEST)).unwrap_or_default());
+        if found.len() <= MAX_RUN_LEN {
+            word(found.get(..found.floor_char_boundary(MAX_WORD_LEN)).unwrap_or_default());
         }
     };
     for (at, letter) in text.char_indices() {
@@ -166,7 +166,7 @@ mod tests {
         document.add(&text);
         let rows: Vec<&str> = document.rows().collect();
         assert_eq!(rows.concat(), text);
-        assert!(rows.len() > 2 && rows.iter().all(|row| row.len() <= ROW + LONGEST));
+        assert!(rows.len() > 2 && rows.iter().all(|row| row.len() <= ROW_BYTES + MAX_WORD_LEN));
         assert!(rows.iter().skip(1).all(|row| row.starts_with(' ')));
         assert_eq!(Document::default().rows().count(), 1);
     }
@@ -184,9 +184,9 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "{text}");
         }
-        assert_eq!(words(&"a".repeat(NO_WORD + 1)), "");
-        assert_eq!(words(&"a".repeat(NO_WORD)), "a".repeat(LONGEST));
-        assert_eq!(words(&"ä".repeat(40)).len(), LONGEST);
+        assert_eq!(words(&"a".repeat(MAX_RUN_LEN + 1)), "");
+        assert_eq!(words(&"a".repeat(MAX_RUN_LEN)), "a".repeat(MAX_WORD_LEN));
+        assert_eq!(words(&"ä".repeat(40)).len(), MAX_WORD_LEN);
     }
 
     #[test]

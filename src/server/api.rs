@@ -1,4 +1,4 @@
-//! The routes of the API, each with its required right, and the choice of a request's project.
+//! The routes of the API with their required rights, and the choice of a request's project.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::web::OfProject;
 use crate::web::openapi::{self, Verb};
 use crate::web::{self, Web};
 
-/// What answers requests whose head the gate has let through.
+/// The router for requests whose head has passed the gate.
 pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: Arc<Forwarder>, mounts: &[Mount], tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
@@ -43,7 +43,7 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
     }
     for (path, verb, methods) in writes {
         let methods = methods.layer(needs(path.right(verb)));
-        // A page in a browser is refused whatever it shows.
+        // Web pages are refused, whatever credentials they send.
         router = router.route(path.path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
     let evaluate = post(writes::evaluation_of_form)
@@ -75,7 +75,7 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
     router.fallback_service(web::elsewhere_route().layer(needs(Some(Right::Read))))
 }
 
-/// Leads a request to the project of its token, if that has the right.
+/// Routes a request to the project of its token, if the token has the right.
 async fn admit(State((gate, right)): State<(Arc<Gate>, Option<Right>)>, mut request: Request, next: Next) -> Response {
     let admitted = match right {
         None => Ok((Arc::clone(gate.projects.first()), None)),

@@ -1,4 +1,4 @@
-//! The configuration of a bridge, and why it may not start.
+//! The configuration of a bridge, and errors that keep it from starting.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,57 +15,57 @@ use crate::server::tls::{TlsError, TlsFiles};
 use crate::store::{self, BucketOptions, OpenOptions, Retention};
 use crate::web::ReadLimits;
 
-/// What a bridge is started with.
+/// Configuration of a bridge.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the log and the index are.
+    /// Directory of the log and the index.
     pub data_dir: PathBuf,
-    /// Where OTLP/gRPC listens, `host:port`; port 0: the system chooses.
+    /// Address for OTLP/gRPC, `host:port`; with port 0 the system chooses.
     pub grpc: String,
-    /// Where OTLP/HTTP listens.
+    /// Address for OTLP/HTTP.
     pub http: String,
-    /// Where the API listens.
+    /// Address for the API.
     pub api: String,
-    /// What the receiver takes at most.
+    /// Limits of the receiver.
     pub limits: Limits,
-    /// Pages of which other origins may send.
+    /// Which other origins' pages may send.
     pub cors: Cors,
-    /// Names by which clients may reach a port of the loopback interface that asks for no token, beside its own.
+    /// Further host names by which clients may reach a loopback port that requires no token.
     pub allowed_hosts: Vec<String>,
-    /// What each project's store removes in time.
+    /// What each project's store removes over time.
     pub retention: Retention,
-    /// Level of zstd for sealed segments; `None`: they stay as they came.
+    /// zstd level for sealed segments; `None`: they are not compressed.
     pub compression: Option<i32>,
-    /// What reading may take.
+    /// Limits for reading.
     pub reading: ReadLimits,
     /// The limits of one port.
     pub connections: Connections,
-    /// Who may do what, and what is not kept.
+    /// Tokens, certificates and redaction.
     pub security: Security,
-    /// The vocabulary that spans are read with.
+    /// The vocabulary for reading spans.
     pub vocabulary: Arc<Vocabulary>,
-    /// Choices for documents that a request does not make itself.
+    /// Default options for documents.
     pub options: Options,
-    /// Where spans are sent on to.
+    /// Destinations that spans are forwarded to.
     pub forward: Vec<Destination>,
-    /// Whether an index of words is kept beside the log.
+    /// Whether to keep a search index next to the log.
     pub search: bool,
-    /// Keep spans in this bucket; `None`: in the data directory.
+    /// Keeps the store in this bucket; `None`: in the data directory.
     pub bucket: Option<BucketOptions>,
 }
 
-/// Who may do what, and what is not kept. This can be changed while the bridge runs.
+/// Tokens, certificates and redaction. These can be changed while the bridge runs.
 #[derive(Debug, Clone, Default)]
 pub struct Security {
-    /// The tokens. Without any, everybody may do everything.
+    /// The tokens. If there are none, every client may do everything.
     pub tokens: Tokens,
     /// Certificates for all ports; `None`: no TLS.
     pub tls: Option<TlsFiles>,
-    /// Whether it may listen beyond the loopback interface without asking who sends.
+    /// Whether it may listen beyond the loopback interface without authenticating clients.
     pub allow_anonymous: bool,
-    /// What is taken out of requests before they are stored.
+    /// Redaction before storing.
     pub redaction: Vec<RuleText>,
-    /// What hashes of redacted texts are made with.
+    /// Key for the hashes of redacted texts.
     pub redact_hash_key: HashKey,
 }
 
@@ -80,18 +80,18 @@ impl std::fmt::Debug for HashKey {
 }
 
 impl Security {
-    /// Whether every sender is known, by a token or a certificate, or need not be.
+    /// Whether every client is authenticated, by token or certificate, or need not be.
     #[must_use]
     pub fn may_listen_anywhere(&self) -> bool {
         let certificates = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
         self.allow_anonymous || certificates || !self.tokens.is_empty()
     }
 
-    /// Checks that certificates and redaction rules can be used.
+    /// Checks that the certificates and redaction rules are usable.
     ///
     /// # Errors
     ///
-    /// One of them cannot be used.
+    /// One of them is unusable.
     pub fn check(&self) -> Result<(), StartError> {
         self.rules()?;
         if let Some(files) = &self.tls {
@@ -105,20 +105,20 @@ impl Security {
     }
 }
 
-/// What one port bears.
+/// Limits of one port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
-    /// Connections at once; further ones are closed at once.
+    /// Maximum open connections; further ones are closed immediately.
     pub at_once: usize,
-    /// Seconds in which the head of a request, or a TLS handshake, must have come.
+    /// Seconds within which the head of a request, or a TLS handshake, must arrive.
     pub header_seconds: u64,
     /// Seconds without a request after which a connection is closed.
     pub idle_seconds: u64,
-    /// Header fields of a request.
+    /// Maximum header fields of a request.
     pub headers: usize,
-    /// Bytes of these, names and values.
+    /// Maximum bytes of header names and values.
     pub header_bytes: usize,
-    /// Requests at once in one HTTP/2 connection.
+    /// Maximum concurrent requests on one HTTP/2 connection.
     pub streams: u32,
 }
 
@@ -135,11 +135,11 @@ impl Default for Connections {
     }
 }
 
-/// The default level of zstd: its own default.
+/// The default zstd level, as in zstd itself.
 pub const COMPRESSION: i32 = 3;
 
 impl Config {
-    /// A bridge with its data in this directory, on ports of the loopback interface that the system chooses.
+    /// A bridge with its data in this directory, on loopback ports chosen by the system.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let any = || "127.0.0.1:0".to_owned();
@@ -164,14 +164,14 @@ impl Config {
         }
     }
 
-    /// Whether a destination is sent the metrics of a project: only then they are stored.
+    /// Whether some destination wants the metrics of a project: only then are they stored.
     pub(super) fn wants_metrics(&self, project: &Project) -> bool {
         self.forward
             .iter()
             .any(|destination| destination.metrics && destination.project == *project)
     }
 
-    /// The projects that clients can send to, none of whose spans are forwarded. None, if there are no destinations at all.
+    /// Projects that clients can send to but that are not forwarded. Empty if there are no destinations at all.
     #[must_use]
     pub fn projects_without_destination(&self) -> Vec<Project> {
         if self.forward.is_empty() {
@@ -179,14 +179,14 @@ impl Config {
         }
         let tokens = &self.security.tokens;
         let granted = tokens.grants().map(|grant| grant.project.clone());
-        // Whoever has no token sends to the default project.
+        // Without tokens, clients send to the default project.
         let open = tokens.is_empty().then(Project::default);
         let projects: BTreeSet<Project> = granted.chain(open).collect();
         let sent_on = |project: &Project| self.forward.iter().any(|destination| destination.project == *project);
         projects.into_iter().filter(|project| !sent_on(project)).collect()
     }
 
-    /// Where spans are kept, for people.
+    /// Location of the store, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         match &self.bucket {
@@ -195,7 +195,7 @@ impl Config {
         }
     }
 
-    /// How the store of a project is opened.
+    /// Options for opening the store of a project.
     #[must_use]
     pub fn store_options(&self, project: &Project) -> OpenOptions {
         OpenOptions {
@@ -211,71 +211,71 @@ impl Config {
     }
 }
 
-/// Why a bridge did not start, or goes on with its former configuration.
+/// Why a bridge did not start, or keeps its former configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The store.
+    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// Another program listens there.
+    /// Another program listens on this port.
     #[error("{address} is in use by another program (Jaeger and Phoenix use 4317 too); stop it, or choose another: {flag} HOST:PORT")]
     PortInUse {
-        /// Where.
+        /// The address.
         address: String,
-        /// The flag for the place.
+        /// The flag that sets the address.
         flag: &'static str,
     },
-    /// What was given is no address.
+    /// Not a valid address.
     #[error("{address} ({flag}) is not an address; write HOST:PORT, for example 127.0.0.1:4318")]
     Address {
-        /// What was given.
+        /// The configured value.
         address: String,
-        /// The flag for the place.
+        /// The flag that sets the address.
         flag: &'static str,
     },
     /// Listening at this address failed.
     #[error("cannot listen on {address} ({flag})")]
     Bind {
-        /// Where.
+        /// The address.
         address: String,
-        /// The flag for the place.
+        /// The flag that sets the address.
         flag: &'static str,
         /// The system's error.
         source: io::Error,
     },
-    /// Anyone could reach the port and would need no token.
+    /// Anyone could reach the port without a token.
     #[error(
         "{address} ({flag}) can be reached from other machines, and anyone who can reach it could read and write: \
          add tokens to the configuration (`spanbridge token new` makes one), or require client certificates (--tls-client-ca); \
          if the network keeps others out, pass --allow-anonymous"
     )]
     Exposed {
-        /// Where.
+        /// The address.
         address: String,
-        /// The flag for the place.
+        /// The flag that sets the address.
         flag: &'static str,
     },
-    /// The certificate, its key, or the authority of clients.
+    /// An unusable certificate, key or client authority.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Search reads an index that is fed by what this server receives.
+    /// Search needs an index that is fed only by what this server receives.
     #[error(
         "--search has an index of what one server receives, and the store is in a bucket that others write to; pass one of --search and --store"
     )]
     SearchOfBucket,
-    /// A redaction rule.
+    /// An unusable redaction rule.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// A destination.
+    /// An unusable destination.
     #[error(transparent)]
     Forward(#[from] ForwardError),
-    /// A destination is the bridge that sends to it.
+    /// A destination is this bridge itself.
     #[error(
         "destination {destination} ({url}) is this server itself; Jaeger and Phoenix use port 4317 too: start one of them on another port"
     )]
     ForwardToItself {
-        /// Which.
+        /// The destination.
         destination: String,
         /// Its URL.
         url: String,

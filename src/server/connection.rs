@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 or HTTP/2, cut off when it wastes its place.
+//! One connection: HTTP/1.1 or HTTP/2, closed when it wastes its slot.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -24,23 +24,23 @@ use crate::receiver::OpenWatches;
 use crate::receiver::limits::timeout;
 use crate::web::SlowClient;
 
-/// How long a connection that is to end may take to announce it.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a connection may take to announce that it is closing.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a connection was cut off.
+/// Why a connection was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// The head of a request took too long.
     SlowHead,
     /// Nothing happened for too long.
     Idle,
-    /// An answer was not taken in time.
+    /// A response was not read in time.
     SlowReader,
-    /// It was idle, and others want to connect.
+    /// It was idle, and its slot was needed.
     Crowded,
 }
 
-/// Closes idle connections where there is no room for more.
+/// Closes idle connections when there is no room for more.
 #[derive(Debug, Default)]
 pub(super) struct Crowd {
     wanted: AtomicUsize,
@@ -48,13 +48,13 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    /// Asks so many idle connections to end.
+    /// Asks this many idle connections to close.
     pub(super) fn ask(&self, connections: usize) {
         self.wanted.store(connections, Ordering::Relaxed);
         self.asked.notify_waiters();
     }
 
-    /// Waits until this connection is to end.
+    /// Waits until this connection is asked to close.
     async fn asks(&self, activity: &Activity) {
         loop {
             self.asked.notified().await;
@@ -66,16 +66,16 @@ impl Crowd {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(super) trait Answered: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static {}
 
 impl<B: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static> Answered for B {}
 
 pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
-    /// hyper's own least.
+    /// hyper's minimum.
     const LEAST_BUFFER: usize = 8 << 10;
     let mut http = auto::Builder::new(TokioExecutor::new());
-    // Heads are timed by `Activity`: hyper's own timer runs between requests too, and not before the first byte.
+    // Heads are timed by `Activity`: hyper's own timer also runs between requests, and starts only with the first byte.
     http.http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
@@ -93,7 +93,7 @@ pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
     http
 }
 
-/// Serves one connection to its end. `Some`: it was cut off.
+/// Serves one connection until it ends. `Some`: it was closed for this reason.
 pub(super) async fn serve<S, A, F, B>(
     http: &auto::Builder<TokioExecutor>,
     limits: &Connections,
@@ -118,7 +118,7 @@ where
         request.extensions_mut().insert(watches.clone());
         request.extensions_mut().insert(slow.clone());
         let work = Work::begin(&activity);
-        // The connection keeps room for what it answers, also when it is silent: that of a pointer.
+        // An idle connection keeps room for its service future, so box it: only a pointer stays.
         let answered = Box::pin(answer(request));
         async move {
             let response = answered.await;
@@ -129,7 +129,7 @@ where
     let mut connection = pin!(http.serve_connection(io, service));
     let mut timer = pin!(sleep_until(activity.due().0));
     let ended = poll_fn(|context| {
-        // A client that breaks its connection is no news.
+        // A client that breaks its connection is not reported.
         if connection.as_mut().poll(context).is_ready() {
             return Poll::Ready(None);
         }
@@ -149,45 +149,45 @@ where
     });
     let cut = tokio::select! {
         biased;
-        // What it does not take is let go of, at once.
+        // Drops what the client does not read, at once.
         () = slow.found() => return Some(Cut::SlowReader),
         cut = ended => cut?,
         () = crowd.asks(&activity) => return Some(Cut::Crowded),
         _ = stopped.changed() => {
             connection.as_mut().graceful_shutdown();
-            // Whoever waits for all connections to end has the patience.
+            // The caller, which waits for all connections to end, applies the time limit.
             let _ = connection.await;
             return None;
         }
     };
     connection.as_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(FAREWELL, connection).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection).await;
     Some(cut)
 }
 
-/// The client's preface of HTTP/2 and the head of the frame that must follow it. Until they are there, it is timed as a head is.
-const PREFACE: usize = 24 + 9;
+/// The client's HTTP/2 preface and the head of the frame after it. Until both have arrived, they are timed like a head.
+const PREFACE_BYTES: usize = 24 + 9;
 
-/// What a connection does, as far as it shows whether it wastes its place.
+/// The activity of a connection, to tell whether it wastes its slot.
 #[derive(Debug)]
 struct Activity {
     header: Duration,
     idle: Duration,
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
 }
 
 #[derive(Debug)]
-struct State {
-    /// Requests that are being answered.
+struct ActivityState {
+    /// Number of requests being answered.
     in_work: usize,
-    /// When the last one began or ended, or a slow reader took something.
+    /// When the last request began or ended, or a slow reader read something.
     last: Instant,
-    /// When the first byte of a head came; for the first head, when it could come.
+    /// When the first byte of a head arrived; for the first head, when it could have.
     head: Option<Instant>,
     protocol: Protocol,
-    /// Bytes of the beginning of HTTP/2 that have not come.
+    /// Bytes of the HTTP/2 preface that have not arrived.
     preface: usize,
-    /// The other side does not take what we write.
+    /// The peer does not read what we write.
     blocked: bool,
 }
 
@@ -195,7 +195,7 @@ struct State {
 enum Protocol {
     Unknown,
     Http1,
-    /// Frames come between requests too, so bytes prove nothing about heads.
+    /// Frames arrive between requests, too, so bytes do not mean that a head has begun.
     Http2,
 }
 
@@ -205,28 +205,28 @@ impl Activity {
         Self {
             header: timeout(limits.header_seconds),
             idle: timeout(limits.idle_seconds),
-            state: Mutex::new(State {
+            state: Mutex::new(ActivityState {
                 in_work: 0,
                 last: now,
                 head: Some(now),
                 protocol: Protocol::Unknown,
-                preface: PREFACE,
+                preface: PREFACE_BYTES,
                 blocked: false,
             }),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it waits for a request.
+    /// Whether the connection is waiting for a request.
     fn is_idle(&self) -> bool {
         let state = self.state();
         state.in_work == 0 && !state.blocked
     }
 
-    /// When the connection is to be cut off if nothing happens until then.
+    /// When, and why, the connection is to be closed if nothing happens until then.
     fn due(&self) -> (Instant, Cut) {
         let state = self.state();
         if state.in_work > 0 {
@@ -242,7 +242,7 @@ impl Activity {
     fn read(&self, bytes: &[u8]) {
         let mut state = self.state();
         if state.protocol == Protocol::Unknown && !bytes.is_empty() {
-            // HTTP/2 begins with PRI, and no method of HTTP/1.1 does.
+            // HTTP/2 begins with PRI, which no HTTP/1.1 method does.
             let http2 = bytes.starts_with(b"PRI");
             state.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
             if !http2 {
@@ -274,7 +274,7 @@ impl Activity {
     }
 }
 
-/// A request that is being answered.
+/// A request being answered.
 struct Work(Arc<Activity>);
 
 impl Work {
@@ -296,7 +296,7 @@ impl Drop for Work {
     }
 }
 
-/// A stream whose activity is noted.
+/// A stream whose activity is recorded.
 struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,

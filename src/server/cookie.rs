@@ -1,24 +1,24 @@
-//! The cookie by which browsers stay logged in.
+//! The cookie that keeps browsers logged in.
 
 use http::header::{COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, Request, Uri};
 
 use crate::web::percent_decoded;
 
-/// The name of the cookie. Over TLS no other server, and no page without TLS, can set one of this name.
+/// The name of the cookie. With TLS, the prefix keeps other servers, and pages without TLS, from setting it.
 pub(super) fn name(tls: bool) -> &'static str {
     if tls { "__Host-spanbridge" } else { "spanbridge" }
 }
 
-/// A cookie with this value; an empty one is removed.
+/// A cookie with this value; an empty one removes the cookie.
 pub(super) fn with(value: &str, tls: bool) -> String {
     let (name, secure) = (name(tls), if tls { "; Secure" } else { "" });
     let gone = if value.is_empty() { "; Max-Age=0" } else { "" };
     format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}{gone}")
 }
 
-/// What the cookie of a request is equivalent to: the value of an `Authorization` header. What changes something must come from a
-/// page of this server.
+/// The cookie of a request as the value of an `Authorization` header. A request that changes something must come from a page
+/// of this server.
 pub(super) fn of_request<B>(request: &Request<B>, tls: bool) -> Option<Vec<u8>> {
     if !request.method().is_safe() && !is_same_origin(request.uri(), request.headers()) {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn of_request<B>(request: &Request<B>, tls: bool) -> Option<Vec<u8>> 
     Some(format!("Bearer {}", percent_decoded(token)?).into_bytes())
 }
 
-/// Whether a request comes from a page of the server that it goes to. HTTP/2 has the server's name in the address, HTTP/1.1 in `Host`.
+/// Whether a request comes from a page of the same server. HTTP/2 has the server's name in the address, HTTP/1.1 in `Host`.
 pub(super) fn is_same_origin(uri: &Uri, headers: &HeaderMap) -> bool {
     let named = headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = named.or_else(|| Some(uri.authority()?.as_str()));

@@ -23,21 +23,21 @@ use crate::pages;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
 use crate::web::{self, Web};
 
-/// The policy of answers that are no pages.
+/// Content security policy for responses that are not pages.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/// Leads each request to the project of its token.
+/// Routes each request to the project of its token.
 #[derive(Debug)]
 pub(super) struct Gate {
     pub(super) projects: Projects,
     tokens: RwLock<Arc<Tokens>>,
-    /// Whether clients show certificates.
+    /// Whether clients must present certificates.
     certificates: AtomicBool,
-    /// Whether connections are encrypted here.
+    /// Whether connections use TLS.
     tls: bool,
     limits: Connections,
     hosts: Hosts,
-    /// Requests of the API that were refused.
+    /// Counts of refused API requests.
     refused: Arc<Refusals>,
     via: Arc<Via>,
 }
@@ -75,8 +75,8 @@ impl Gate {
         Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Where nobody is asked who they are, a page in a browser of this machine must not pass for a program on it. Beyond the
-    /// loopback interface the names of this machine are not known.
+    /// Without authentication, a web page in a browser on this machine must not pass for a local program. Beyond the
+    /// loopback interface, the names of this machine are unknown.
     fn host<B>(&self, request: &Request<B>, at: SocketAddr) -> Result<(), Rejection> {
         let asked = self.certificates.load(Ordering::Relaxed) || !self.tokens().is_empty();
         if asked || !listen::is_loopback(&at) {
@@ -90,7 +90,7 @@ impl Gate {
         self.project_and_name(request, right).map(|(project, _)| project)
     }
 
-    /// The same with the token's name, where there are tokens.
+    /// The project of a request and the token's name, if there are tokens.
     pub(super) fn project_and_name<B>(&self, request: &Request<B>, right: Right) -> Result<(Arc<ProjectServices>, Option<String>), Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
@@ -100,12 +100,12 @@ impl Gate {
         }
         let grant = tokens.grant(values.iter().map(AsRef::as_ref), right)?;
         let project = grant.as_ref().map(|grant| grant.project.clone()).unwrap_or_default();
-        // Every project of a token is open before the token is known.
+        // Projects are opened before their tokens become known.
         let project = self.projects.of(&project).ok_or(Denied::UnknownToken)?;
         Ok((project, grant.map(|grant| grant.name.clone())))
     }
 
-    /// What the protocols' own bounds let through: those of HTTP/1.1 are about its buffer, HTTP/2 counts no fields.
+    /// Limits the head of a request: HTTP/1.1's own limit is about its buffer, and HTTP/2 does not count fields.
     fn head<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let headers = request.headers();
         let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
@@ -120,7 +120,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Answers a request on an OTLP port, which listens at this address.
+    /// Answers a request to an OTLP port with this address.
     pub(super) async fn otlp(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<Body> {
         let first = self.projects.first();
         let passed = self.head(&request).and_then(|()| self.host(&request, at));
@@ -137,7 +137,7 @@ impl Gate {
         }
     }
 
-    /// Answers a request on the API's port, which listens at this address.
+    /// Answers a request to the API port with this address.
     pub(super) async fn api(self: Arc<Self>, router: Router, request: Request<Incoming>, at: SocketAddr) -> Response<web::Body> {
         let mut response = if let Err(rejection) = self.head(&request) {
             self.refused(rejection.name());
@@ -151,14 +151,14 @@ impl Gate {
             let Ok(response) = TowerToHyperService::new(router).call(request.map(web::Body::new)).await;
             response
         };
-        // What a stranger wrote must not act as a page of this server, whatever a browser takes it for.
+        // Content from strangers must not act as a page of this server, whatever a browser takes it for.
         for (name, value) in [(X_CONTENT_TYPE_OPTIONS, "nosniff"), (CONTENT_SECURITY_POLICY, NO_PAGE)] {
             response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
         }
         response
     }
 
-    /// Counts a request of the API that is refused.
+    /// Counts a refused API request.
     pub(super) fn refused(&self, reason: &'static str) {
         self.refused.add("API", reason);
     }

@@ -1,5 +1,5 @@
-//! The host names by which a port may be reached. Any web site can make its name resolve to this machine, and a browser then treats
-//! our responses as those of the site (DNS rebinding). Only the host name in the request shows the difference.
+//! The host names by which a port may be reached. Any web site can make its name resolve to this machine, and a browser then
+//! treats our responses as those of the site (DNS rebinding). Only the host name in the request shows the difference.
 
 use std::net::Ipv6Addr;
 
@@ -8,10 +8,10 @@ use hyper::header::HOST;
 
 use crate::receiver::Rejection;
 
-/// The names by which a port of the loopback interface may be reached.
+/// The names by which a loopback port may be reached.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
-    /// Beside `localhost` and the addresses.
+    /// In addition to `localhost` and the addresses.
     allowed: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Hosts {
     }
 }
 
-/// Nothing, or a colon and digits.
+/// Whether the text is empty, or a colon and digits.
 fn is_port(text: &str) -> bool {
     text.is_empty()
         || text

@@ -20,28 +20,28 @@ use super::connection::{self, Answered, Crowd, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
 
-/// Connections that the system queues for us until we take them; it may queue fewer.
+/// Connections that the system queues until they are accepted; it may queue fewer.
 const BACKLOG: u32 = 4_096;
-/// How many idle connections are closed at once where there is no room for another.
-const MADE_ROOM: usize = 4;
-/// How long a new one waits for that.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How many idle connections are closed at once to make room.
+const CLOSED_AT_ONCE: usize = 4;
+/// How long a new connection waits for room.
+const ROOM_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What all ports share.
+/// State shared by all ports.
 #[derive(Debug)]
 pub(super) struct Ports {
     pub(super) limits: Connections,
     pub(super) tls: Option<Arc<Tls>>,
-    /// Connections that were closed by us, by reason.
+    /// Connections closed by the server, by reason.
     pub(super) closed: Refusals,
-    /// Connections that were let in, and of these those that are open.
+    /// Connections accepted, and how many of them are open.
     pub(super) accepted: AtomicU64,
     pub(super) open: AtomicU64,
-    /// How long requests in work may take after the end was asked for.
+    /// How long requests in progress may take once shutdown begins.
     pub(super) grace: Duration,
 }
 
-/// Where a port is to be.
+/// A port to be opened.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     address: &'a str,
@@ -49,7 +49,7 @@ pub(super) struct Wanted<'a> {
     resolved: Vec<SocketAddr>,
 }
 
-/// Looks an address up, and refuses it if others could reach it unasked.
+/// Resolves an address, and rejects it if others could reach it without authentication.
 pub(super) async fn look_up<'a>(config: &Config, address: &'a str, flag: &'static str) -> Result<Wanted<'a>, StartError> {
     let found = lookup_host(address).await.map_err(|source| failed(address, flag, source))?;
     let resolved: Vec<SocketAddr> = found.collect();
@@ -88,7 +88,7 @@ fn failed(address: &str, flag: &'static str, source: io::Error) -> StartError {
     let address = address.to_owned();
     match source.kind() {
         io::ErrorKind::AddrInUse => StartError::PortInUse { address, flag },
-        // It could not be taken apart.
+        // The address could not be parsed.
         io::ErrorKind::InvalidInput => StartError::Address { address, flag },
         _ => StartError::Bind { address, flag, source },
     }
@@ -98,7 +98,7 @@ pub(super) fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Accepts connections until stopped, then lets those in work end.
+/// Accepts connections until stopped, then waits for requests in progress.
 pub(super) async fn serve<A, F, B>(listener: TcpListener, ports: Arc<Ports>, answer: A, mut stopped: watch::Receiver<bool>)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
@@ -124,9 +124,9 @@ where
         let permit = match Arc::clone(&room).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                // Whoever waits for nothing makes room; what is at work goes on.
-                crowd.ask(MADE_ROOM);
-                match tokio::time::timeout(PATIENCE, Arc::clone(&room).acquire_owned()).await {
+                // Close idle connections to make room; active ones continue.
+                crowd.ask(CLOSED_AT_ONCE);
+                match tokio::time::timeout(ROOM_TIMEOUT, Arc::clone(&room).acquire_owned()).await {
                     Ok(Ok(permit)) => permit,
                     _ => {
                         ports.closed.add("any", "limit");
@@ -184,7 +184,7 @@ async fn connect<A, F, B>(
     };
     match cut {
         Some(Cut::SlowHead) => ports.closed.add("any", "slow_head"),
-        // Clients often keep connections for later: closing an idle one is counted and not logged.
+        // Clients often keep connections for later: closing an idle one is counted but not logged.
         Some(Cut::Idle) => ports.closed.count("idle"),
         Some(Cut::SlowReader) => ports.closed.add("API", "slow_reader"),
         Some(Cut::Crowded) => ports.closed.count("crowded"),
@@ -192,17 +192,17 @@ async fn connect<A, F, B>(
     }
 }
 
-/// What a port with TLS answers to plain HTTP begins with this.
+/// Beginning of a TLS port's answer to plain HTTP.
 pub(crate) const SPEAKS_TLS: &str = "this port speaks TLS";
 
-/// Whether the first byte is a letter: methods of HTTP begin so, and TLS does not.
+/// Whether the first byte is a letter: HTTP methods begin with one, TLS does not.
 async fn speaks_http(stream: &TcpStream, patience: Duration) -> bool {
     let mut first = [0];
     let peeked = tokio::time::timeout(patience, stream.peek(&mut first)).await;
     matches!(peeked, Ok(Ok(1))) && first.iter().all(u8::is_ascii_alphabetic)
 }
 
-/// Says in HTTP/1.1, which clients of HTTP/2 show too, that TLS is spoken here.
+/// Answers in HTTP/1.1, which HTTP/2 clients show, too, that this port uses TLS.
 async fn refuse_http(mut stream: TcpStream) {
     let body = format!("{SPEAKS_TLS}; write https:// in the URL\n");
     let answer = format!(
@@ -212,7 +212,7 @@ async fn refuse_http(mut stream: TcpStream) {
     let written = async {
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await?;
-        // What the client still sends is read: else the system resets the connection, and the answer is lost.
+        // Read what the client still sends: otherwise the system resets the connection and the answer is lost.
         let mut rest = [0; 1_024];
         for _ in 0..64 {
             if stream.read(&mut rest).await? == 0 {

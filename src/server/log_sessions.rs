@@ -1,7 +1,7 @@
-//! Stores spans of log records as they come, where a coding agent exports no spans.
+//! Stores spans built from log records as these arrive, for coding agents that do not export spans.
 //!
-//! A thread follows what arrives. A session with new records is read as a whole, at most for a part of the time, and its spans are
-//! stored; what is there already is not stored again. A session of which spans came is left to them.
+//! A thread follows the arrivals. When a session has new records, it is read as a whole, within a share of the time, and its
+//! spans are stored; those stored before are skipped. A session with exported spans is left alone.
 
 mod settle;
 
@@ -21,41 +21,41 @@ use crate::span::{Signal, TraceId};
 use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store, digests};
 use crate::web::cost::{self, Purpose};
 use crate::web::readers::{Readers, Refusal, Reservation};
-use settle::LARGEST;
+use settle::MAX_SESSION_BYTES;
 pub(crate) use settle::Settling;
 
-/// Between looks for what came.
-const EVERY: Duration = Duration::from_millis(500);
+/// How often to look for new records.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// After an error of the disk.
-const PAUSE: Duration = Duration::from_secs(5);
+/// Delay after a disk error.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// A session is looked at so long after its last record: a client may send its spans after its log records.
-const AFTER: [Duration; 4] = [
+/// Delays between a session's last record and each look at it: a client may send its spans after its log records.
+const LOOK_DELAYS: [Duration; 4] = [
     Duration::from_millis(500),
     Duration::from_secs(5),
     Duration::from_secs(30),
     Duration::from_secs(300),
 ];
 
-/// Reading one session takes at most a part of the time, however long it is.
-const SHARE: u32 = 4;
+/// Reading a session again waits at least this many times as long as the last reading took.
+const PAUSE_FACTOR: u32 = 4;
 
-/// After so long, others may have come.
-const TURN: Duration = Duration::from_secs(2);
+/// After this long, look for new arrivals again.
+const MAX_TURN: Duration = Duration::from_secs(2);
 
-/// Bytes of messages that are read at once.
-const BATCH: usize = 8 << 20;
+/// Bytes of messages read at a time.
+const BATCH_BYTES: usize = 8 << 20;
 
-/// What came in so long before the start of the server is looked at again, if it is not more than so many bytes.
-const AGAIN: Duration = Duration::from_secs(600);
-const AGAIN_BYTES: u64 = 256 << 20;
+/// Records that arrived this long before the server started are processed again, unless there are more than this many bytes.
+const REPLAY_AGE: Duration = Duration::from_secs(600);
+const MAX_REPLAY_BYTES: u64 = 256 << 20;
 
-/// The end of so many looks ago is passed over.
+/// Without new log requests, the thread skips to the end as it was this many looks ago.
 const LOOKS_BACK: usize = 6;
 
-/// So many sessions are followed at once, and so many are known to have spans.
-const FOLLOWED: usize = 10_000;
+/// Maximum number of sessions followed, and of sessions known to have spans.
+const MAX_FOLLOWED: usize = 10_000;
 
 /// The thread of one project.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub(super) struct LogSessions {
 }
 
 impl LogSessions {
-    /// Starts it; without it log records are stored all the same.
+    /// Starts the thread; if it cannot start, log records are stored all the same.
     pub(super) fn start(
         project: &Project,
         store: &Arc<dyn Store>,
@@ -103,7 +103,7 @@ impl LogSessions {
         }
     }
 
-    /// Ends it.
+    /// Stops the thread.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -111,22 +111,22 @@ impl LogSessions {
     }
 }
 
-/// What log records are read together.
+/// Log records that are read together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Subject {
     /// A session of a coding agent.
     Session(String),
-    /// A trace with events that tell whole calls, and perhaps no spans.
+    /// A trace with events that record whole calls, perhaps without spans.
     Trace(TraceId),
 }
 
-/// A session or a trace that has new records.
+/// A session or trace with new records.
 struct Followed {
-    /// When it is looked at next.
+    /// When to look at it next.
     due: Instant,
     /// How often it was looked at since its last record.
     looks: usize,
-    /// How long it waits at least, since reading it takes its time.
+    /// Minimum delay before the next look, because reading it takes long.
     pause: Duration,
 }
 
@@ -134,28 +134,28 @@ struct Follower {
     store: Arc<dyn Store>,
     chunks: SpanChunks,
     settling: Settling,
-    /// The memory of all reading.
+    /// The memory limit shared by all readers.
     readers: Arc<Readers>,
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
-    /// How many requests with log records were stored.
+    /// The number of requests with log records stored so far.
     log_requests: Box<dyn Fn() -> u64 + Send>,
     subjects: HashMap<Subject, Followed>,
     /// Sessions whose records name a trace: their client exports spans.
     traced: HashSet<String>,
-    /// Sessions that are too large to be read.
+    /// Sessions that are too large to read.
     too_large: HashSet<Subject>,
 }
 
 impl Follower {
     fn run(&mut self, stop: &AtomicBool, project: &Project) {
-        let begin = store::now().saturating_sub(u64::try_from(AGAIN.as_nanos()).unwrap_or_default());
+        let begin = store::now().saturating_sub(u64::try_from(REPLAY_AGE.as_nanos()).unwrap_or_default());
         let end = |store: &dyn Store| store.watch_end().map(|end| *end.borrow()).unwrap_or_default();
         let mut position = self.store.position_at(begin).unwrap_or_default();
-        if self.store.bytes_behind(position) > AGAIN_BYTES {
+        if self.store.bytes_behind(position) > MAX_REPLAY_BYTES {
             position = end(&*self.store);
         }
-        // Spans that come are passed over without being read. A request is counted a moment after it is durable: what was before the
-        // end some looks ago is counted by now.
+        // Arriving spans are skipped without being read. A request is counted a moment after it is durable: whatever
+        // precedes the end of some looks ago has been counted by now.
         let (mut counted, mut ends) = (None, VecDeque::new());
         let mut reported = None;
         let wait = |time: Duration| {
@@ -178,13 +178,13 @@ impl Follower {
             } else {
                 self.arrived(&mut position)
             };
-            if matches!(arrived, Ok(false)) && self.subjects.len() < FOLLOWED {
+            if matches!(arrived, Ok(false)) && self.subjects.len() < MAX_FOLLOWED {
                 counted = Some(count);
             }
             let step = arrived.and_then(|more| self.look(stop).map(|()| more));
             match step {
                 Ok(true) => {}
-                Ok(false) => wait(EVERY),
+                Ok(false) => wait(POLL_INTERVAL),
                 Err(store::Error::Closed) => return,
                 Err(error) => {
                     let text = error.to_string();
@@ -192,16 +192,16 @@ impl Follower {
                         tracing::error!(%error, %project, "log records are not made into spans; it is tried again");
                         reported = Some(text);
                     }
-                    wait(PAUSE);
+                    wait(RETRY_DELAY);
                 }
             }
         }
     }
 
-    /// Notes which sessions have new records. Whether there may be more.
+    /// Notes which sessions have new records. Returns whether there may be more.
     fn arrived(&mut self, position: &mut store::Position) -> Result<bool, store::Error> {
         let limits = ArrivalLimits {
-            bytes: BATCH,
+            bytes: BATCH_BYTES,
             latest: u64::MAX,
         };
         if !self.make_room() {
@@ -212,7 +212,7 @@ impl Follower {
         let now = Instant::now();
         for chunk in arrivals.chunks {
             if !self.make_room() {
-                // The rest is read once these were looked at.
+                // Read the rest once these sessions were looked at.
                 *position = chunk.at;
                 return Ok(false);
             }
@@ -222,8 +222,8 @@ impl Follower {
             }
             let has_events = call_events::may_be_in(&chunk.message);
             if let Some(trace) = chunk.trace_id.filter(|_| has_events) {
-                // Its spans may come a moment later.
-                self.follow(Subject::Trace(trace), now, AFTER.get(1));
+                // Its spans may arrive a moment later.
+                self.follow(Subject::Trace(trace), now, LOOK_DELAYS.get(1));
             }
             if !has_events && !logs::may_have_sessions(&chunk.message) {
                 continue;
@@ -231,20 +231,20 @@ impl Follower {
             for session in sessions_of(&chunk.message, self.settling.session_keys()) {
                 let session = session.to_string();
                 if chunk.trace_id.is_some() {
-                    if self.traced.len() >= FOLLOWED {
+                    if self.traced.len() >= MAX_FOLLOWED {
                         self.traced.clear();
                     }
                     self.traced.insert(session);
                     continue;
                 }
-                self.follow(Subject::Session(session), now, AFTER.first());
+                self.follow(Subject::Session(session), now, LOOK_DELAYS.first());
             }
         }
         *position = arrivals.next;
         Ok(is_more)
     }
 
-    /// Looks at a subject after this time. One that is looked at often is not looked at more often because more comes.
+    /// Schedules a look at a subject. One that was just looked at is not looked at more often because more arrives.
     fn follow(&mut self, subject: Subject, now: Instant, after: Option<&Duration>) {
         let first = after.copied().unwrap_or_default();
         let followed = self.subjects.entry(subject).or_insert(Followed {
@@ -257,7 +257,7 @@ impl Follower {
         }
     }
 
-    /// Stores the spans of the sessions and traces that are due, the oldest first, until others may have come.
+    /// Stores the spans of the sessions and traces that are due, oldest first, until it is time to look for new arrivals.
     fn look(&mut self, stop: &AtomicBool) -> Result<(), store::Error> {
         let begun = Instant::now();
         let mut due: Vec<(Instant, Subject)> = self
@@ -268,7 +268,7 @@ impl Follower {
             .collect();
         due.sort();
         for (_, subject) in due {
-            if stop.load(Ordering::Relaxed) || begun.elapsed() > TURN {
+            if stop.load(Ordering::Relaxed) || begun.elapsed() > MAX_TURN {
                 break;
             }
             let reading = Instant::now();
@@ -278,12 +278,12 @@ impl Follower {
                 continue;
             };
             if !is_read {
-                followed.due = Instant::now() + PAUSE;
+                followed.due = Instant::now() + RETRY_DELAY;
                 continue;
             }
             followed.looks += 1;
-            followed.pause = took * SHARE;
-            match AFTER.get(followed.looks) {
+            followed.pause = took * PAUSE_FACTOR;
+            match LOOK_DELAYS.get(followed.looks) {
                 Some(after) => followed.due = Instant::now() + (*after).max(followed.pause),
                 None => {
                     self.subjects.remove(&subject);
@@ -293,15 +293,15 @@ impl Follower {
         Ok(())
     }
 
-    /// Makes room for a session: what was looked at once may be looked at no more. Whether there is room.
+    /// Makes room for a session by dropping those that were looked at. Returns whether there is room.
     fn make_room(&mut self) -> bool {
-        if self.subjects.len() >= FOLLOWED {
+        if self.subjects.len() >= MAX_FOLLOWED {
             self.subjects.retain(|_, followed| followed.looks == 0);
         }
-        self.subjects.len() < FOLLOWED
+        self.subjects.len() < MAX_FOLLOWED
     }
 
-    /// Stores the spans of a session or a trace; `false`: others take the memory that reading it needs.
+    /// Stores the spans of a session or trace; `false`: the memory needed to read it is in use.
     fn store_spans(&mut self, subject: &Subject) -> Result<bool, store::Error> {
         if self.too_large.contains(subject) {
             return Ok(true);
@@ -311,7 +311,10 @@ impl Follower {
         let mut may = |kind: ChunkKind, message: &[u8]| {
             let cost = cost::of_chunk(kind, message, Purpose::Document);
             refused = match reserved.bytes().saturating_add(cost) {
-                bytes if bytes > LARGEST => Some(Refusal::TooLarge { bytes, limit: LARGEST }),
+                bytes if bytes > MAX_SESSION_BYTES => Some(Refusal::TooLarge {
+                    bytes,
+                    limit: MAX_SESSION_BYTES,
+                }),
                 _ => reserved.grow(cost).err(),
             };
             if refused.is_some() { Err(store::Error::Cancelled) } else { Ok(()) }
@@ -327,7 +330,7 @@ impl Follower {
                      made of them any more",
                     limit >> 20
                 );
-                if self.too_large.len() >= FOLLOWED {
+                if self.too_large.len() >= MAX_FOLLOWED {
                     self.too_large.clear();
                 }
                 self.too_large.insert(subject.clone());
@@ -337,7 +340,7 @@ impl Follower {
             (spans, _) => spans?,
         };
         if let Some(rules) = (self.rules)() {
-            // They have the words of records under the keys of spans.
+            // They have the content of records under the keys of spans.
             spans = match rules.redacted(spans, Vec::new()) {
                 Ok((spans, _)) => spans,
                 Err(error) => {
@@ -355,7 +358,7 @@ impl Follower {
     }
 }
 
-/// The sessions that a message names, without decoding it: it may be all that a client sent.
+/// The sessions that a message names, found without decoding it: it may be all that a client sent.
 fn sessions_of(message: &[u8], session_keys: &[String]) -> HashSet<Arc<str>> {
     let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
     let parts = scan::scan(message, Signal::Logs, &keys)

@@ -1,4 +1,4 @@
-//! Logging in with a browser: where there are tokens, a page asks for one and keeps it in a cookie that only this server sees.
+//! Logging in with a browser: if there are tokens, a page asks for one and keeps it in a cookie that only this server sees.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::access::Right;
 use crate::pages::{frame, page_reply};
 use crate::web::percent_encoded;
 
-/// A form is this short.
-const FORM: usize = 8 << 10;
+/// Maximum bytes of a login form.
+const MAX_FORM_BYTES: usize = 8 << 10;
 
-/// Asks for a token.
+/// Shows the login page.
 pub(super) async fn ask() -> Response {
     page_reply(StatusCode::OK, frame::login("/", None))
 }
 
-/// Takes a token that may read, and goes on where the browser wanted to.
+/// Accepts a token with the right to read, and redirects to where the browser wanted to go.
 pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    if !is_same_origin(&uri, &headers) || body.len() > FORM {
+    if !is_same_origin(&uri, &headers) || body.len() > MAX_FORM_BYTES {
         return of_another_page(&gate);
     }
     let (mut token, mut next) = (String::new(), String::new());
@@ -44,7 +44,7 @@ pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Ur
     goes_on(cookie::with(&percent_encoded(&token), tls), next)
 }
 
-/// Forgets the token.
+/// Removes the cookie.
 pub(super) async fn log_out(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Uri, headers: HeaderMap) -> Response {
     if !is_same_origin(&uri, &headers) {
         return of_another_page(&gate);
@@ -60,7 +60,7 @@ fn of_another_page(gate: &Gate) -> Response {
     )
 }
 
-/// Sets a cookie, and leads the browser to another page.
+/// Sets a cookie and redirects to another page.
 fn goes_on(cookie: String, next: String) -> Response {
     let mut response = Response::new(axum::body::Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -72,7 +72,7 @@ fn goes_on(cookie: String, next: String) -> Response {
     response
 }
 
-/// A path of this server; anything else is its front page.
+/// The path, if it is on this server; else the front page.
 fn local(next: &str) -> String {
     let is_path =
         next.starts_with('/') && !next.starts_with("//") && !next.contains('\\') && next.bytes().all(|byte| (0x21..0x7f).contains(&byte));

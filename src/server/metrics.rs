@@ -1,4 +1,4 @@
-//! The text of `/metrics`: the receiver's counts, then those of the process, the ports and each project's store.
+//! The text of `/metrics`: counts of the receiver, the process, the ports and each project's store.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -36,10 +36,10 @@ pub(super) fn writer(
     })
 }
 
-/// Name, kind, help, and the number.
+/// Name, kind, help, and value.
 type OfDestination = (&'static str, Kind, &'static str, fn(&Sample) -> u64);
 
-/// The first ones have the names of the Collector's exporters.
+/// The first ones use the names of the Collector's exporters.
 const DESTINATION: &[OfDestination] = &[
     (
         "otelcol_exporter_sent_spans",
@@ -167,7 +167,7 @@ fn of_destinations(out: &mut Text, samples: &[Sample]) {
     if samples.is_empty() {
         return;
     }
-    // Destinations of two projects may have one name.
+    // Destinations of two projects may share a name.
     let projects: Vec<String> = samples.iter().map(|sample| sample.project.to_string()).collect();
     for (name, kind, help, number) in DESTINATION {
         let rows = samples.iter().zip(&projects).map(|(sample, project)| {
@@ -183,7 +183,7 @@ fn process(out: &mut Text, started: Instant) {
     out.metric("spanbridge_build_info", Kind::Gauge, "The version that runs.", [(version, 1)]);
     let uptime = started.elapsed().as_secs_f64();
     out.one("otelcol_process_uptime", Kind::Counter, "Uptime of the process.", uptime);
-    // If the system does not report it, there is no such metric.
+    // If the system does not report it, leave the metric out.
     if let Some(bytes) = resident() {
         let help = "Physical memory of the process.";
         out.one("otelcol_process_memory_rss", Kind::Gauge, help, bytes);
@@ -246,7 +246,7 @@ fn requests(out: &mut Text, receiver: &Receiver, readers: &Readers, ports: &Port
     );
 }
 
-/// What is asked of one store for one answer.
+/// The state of one store for one answer.
 struct Asked {
     project: String,
     usage: Usage,
@@ -254,9 +254,9 @@ struct Asked {
     appended: u64,
     counts: Vec<Count>,
     ready: bool,
-    /// Records that were acknowledged and are lost.
+    /// Acknowledged records that are lost.
     lost: u64,
-    /// Torn and damaged places, records read again, and whether the index was made anew, when the store was opened.
+    /// Found when the store was opened: torn and damaged places, replayed records, and whether the index was rebuilt.
     found: [u64; 4],
 }
 
@@ -281,7 +281,7 @@ impl Asked {
     }
 }
 
-/// Name behind `spanbridge_store_`, kind, help, and the number.
+/// Name after `spanbridge_store_`, kind, help, and value.
 type Row = (&'static str, Kind, &'static str, fn(&Asked) -> u64);
 
 const STORE: &[Row] = &[
@@ -368,7 +368,7 @@ fn of_stores(out: &mut Text, stores: &[Open]) {
         let samples = asked.iter().map(|of| (vec![("project", of.project.as_str())], number(of)));
         out.metric(&format!("spanbridge_store_{name}"), *kind, help, samples);
     }
-    // All stores have one engine, which counts the same for each.
+    // All stores have the same engine, and so the same counts.
     for (index, count) in asked.first().map_or(&[][..], |of| &of.counts).iter().enumerate() {
         let kind = if count.is_total { Kind::Counter } else { Kind::Gauge };
         let samples = asked

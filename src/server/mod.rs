@@ -1,7 +1,7 @@
 //! The running server: store, receiver and API wired together, and the order in which they start and stop.
 //!
-//! Start: the store (lock, recovery), then the ports, then requests. Stop: no new connections, requests in progress are answered, the
-//! log is closed, the lock is released.
+//! Start: the store (lock, recovery), then the ports, then requests. Stop: no new connections, requests in progress are
+//! answered, the log is closed, the lock is released.
 //!
 //! ```
 //! use spanbridge::server::{Config, Server};
@@ -14,7 +14,7 @@
 //! config.api = "127.0.0.1:0".parse()?;
 //! let server = Server::start(&config).await?;
 //! println!("{:?}", server.addresses());
-//! // It serves until this future is ready.
+//! It serves until this future is ready.
 //! server.run(async {}).await;
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,16 +68,16 @@ use listen::Ports;
 use projects::Projects;
 use tls::Tls;
 
-/// How often to look for renewed certificates.
+/// How often to check for renewed certificates.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long requests in progress may take after a shutdown is requested.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How long the stores may take to close after that. Everything acknowledged is on disk already.
-const CLOSE: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A bridge that has its ports and its store, and answers once [`Server::run`] runs.
+/// A bridge with open ports and store; it answers once [`Server::run`] is called.
 #[derive(Debug)]
 pub struct Server {
     gate: Arc<Gate>,
@@ -89,7 +89,7 @@ pub struct Server {
     mounts: Vec<Mount>,
 }
 
-/// Changes a bridge that runs.
+/// Changes a running bridge.
 #[derive(Debug, Clone)]
 pub struct Handle {
     gate: Arc<Gate>,
@@ -97,7 +97,7 @@ pub struct Handle {
     addresses: Addresses,
 }
 
-/// Where a bridge listens.
+/// The addresses a bridge listens on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
     /// OTLP/gRPC.
@@ -109,7 +109,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Whether a destination is one of these.
+    /// Whether a destination is one of these addresses.
     fn are_those_of(&self, destination: &Destination) -> bool {
         let host = destination.uri.host().unwrap_or_default().trim_matches(['[', ']']);
         let ip: Option<IpAddr> = match host {
@@ -129,8 +129,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The store is in use or cannot be opened, a port is in use or could be reached by anyone, a certificate or a rule
-    /// cannot be used.
+    /// The store is in use or cannot be opened, a port is in use or anyone could reach it, a certificate or rule is
+    /// unusable.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let rules = config.security.rules()?;
         if config.search && config.bucket.is_some() {
@@ -198,31 +198,31 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The addresses it listens on.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         self.addresses
     }
 
-    /// What a crash or a disk left behind, by project.
+    /// What a crash or failing disk left behind, by project.
     #[must_use]
     pub fn recoveries(&self) -> &[(Project, Recovery)] {
         &self.recoveries
     }
 
-    /// What was received since the start.
+    /// Counts of received data since the start.
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         self.gate.projects.first().receiver.counters()
     }
 
-    /// The same with a service of another room on the port of the API.
+    /// Adds a service of another module to the API port.
     pub(crate) fn with_mount(mut self, mount: Mount) -> Self {
         self.mounts.push(mount);
         self
     }
 
-    /// What changes it while it runs.
+    /// A handle to change it while it runs.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle {
@@ -232,8 +232,8 @@ impl Server {
         }
     }
 
-    /// Answers requests until `end` is ready, then shuts down within ten seconds: exports in progress have five seconds, and reading is
-    /// cancelled. Some threads may still be at work then, so shut the runtime down with
+    /// Answers requests until `end` is ready, then shuts down within ten seconds: exports in progress have five seconds, and
+    /// reading is cancelled. Some threads may still be busy then, so shut the runtime down with
     /// [`tokio::runtime::Runtime::shutdown_background`].
     pub async fn run(self, end: impl Future<Output = ()>) {
         let (stop, stopped) = watch::channel(false);
@@ -277,18 +277,18 @@ impl Server {
         tokio::join!(forwarded, answered);
         let gate = self.gate;
         let (closed, close) = tokio::sync::oneshot::channel();
-        // Not a thread of the runtime: those may all be in work.
+        // Not a thread of the runtime: all of those may be busy.
         let thread = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
             gate.projects.close();
             let _ = closed.send(());
         });
-        if thread.is_ok() && tokio::time::timeout(CLOSE, close).await.is_err() {
+        if thread.is_ok() && tokio::time::timeout(CLOSE_TIMEOUT, close).await.is_err() {
             tracing::warn!("the store did not close in time; nothing that was acknowledged is lost");
         }
     }
 }
 
-/// Never ends.
+/// Reloads renewed certificates; never returns.
 async fn look_at_certificates(ports: &Ports) {
     let Some(tls) = &ports.tls else {
         return std::future::pending().await;
@@ -306,23 +306,23 @@ async fn look_at_certificates(ports: &Ports) {
 }
 
 impl Handle {
-    /// The store of the default project, and what gives the redaction rules in force.
+    /// The store of the default project, and a function that returns the redaction rules in force.
     pub(crate) fn default_project(&self) -> (Arc<dyn Store>, impl Fn() -> Option<Arc<Rules>> + Send + use<>) {
         let first = self.gate.projects.first();
         let receiver = Arc::clone(&first.receiver);
         (Arc::clone(&first.store), move || receiver.redaction().rules())
     }
 
-    /// Applies the tokens, certificates and redaction rules of a configuration; on an error, none of them. Opens new projects, and
-    /// returns what was found on opening them.
+    /// Applies the tokens, certificates and redaction rules of a configuration; on an error, none of them. Opens new
+    /// projects, and returns what was found while opening them.
     ///
     /// # Errors
     ///
-    /// A certificate, a rule or a new project's store cannot be used, or anyone could reach the server now.
+    /// A certificate, a rule or a new project's store is unusable, or anyone could reach the server now.
     pub fn reload(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, StartError> {
         let mut security = config.security.clone();
         if self.ports.tls.is_none() {
-            // TLS can be switched on or off only by a restart.
+            // Switching TLS on or off takes a restart.
             security.tls = None;
         }
         let Addresses { grpc, http, api } = self.addresses;

@@ -1,4 +1,4 @@
-//! Mounts a service of another module on the port of the API.
+//! Mounts a service of another module on the API port.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use crate::web::Web;
 
 type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-/// Answers all requests for one path.
+/// A service that answers all requests to one path.
 #[derive(Clone)]
 pub(crate) struct Mount {
     pub(crate) path: &'static str,
-    /// The right that the path takes.
+    /// The right that the path requires.
     pub(crate) right: Right,
-    /// Answers a request for the read side of its project.
+    /// Answers a request, given the read side of its project.
     pub(crate) answer: Arc<dyn Fn(Arc<Web>, Request) -> Answering + Send + Sync>,
 }
 

@@ -19,11 +19,11 @@ use crate::span::TraceId;
 use crate::store::{self, Opened, Recovery, Store};
 use crate::web::{Metrics, Readers, Web};
 
-/// What each project has separately.
+/// The separate services of a project.
 #[derive(Debug)]
 pub(super) struct ProjectServices {
     pub(super) name: Project,
-    /// What is beside the store.
+    /// Directory for files outside the store.
     pub(super) directory: PathBuf,
     pub(super) log_sessions: LogSessions,
     pub(super) store: Arc<dyn Store>,
@@ -32,7 +32,7 @@ pub(super) struct ProjectServices {
 }
 
 impl ProjectServices {
-    /// Removes what destinations did not take of deleted traces.
+    /// Removes the dead letters of deleted traces.
     pub(super) fn letters(&self) -> impl FnMut(&[TraceId]) -> Result<(), store::Error> + Send + use<> {
         let folder = forward::folder(&self.directory);
         move |traces| {
@@ -44,10 +44,10 @@ impl ProjectServices {
     }
 }
 
-/// The stores that are open.
+/// The open stores.
 pub(super) type Stores = Arc<RwLock<Vec<Open>>>;
 
-/// A store that is open, and what was found when it was opened.
+/// An open store, and what was found when it was opened.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) project: Project,
@@ -55,7 +55,7 @@ pub(super) struct Open {
     pub(super) recovery: Recovery,
 }
 
-/// The projects of a bridge. The default one is always there; the others are those of the tokens.
+/// The projects of a bridge: the default one always exists; the others are those named by tokens.
 pub(super) struct Projects {
     first: Arc<ProjectServices>,
     others: RwLock<BTreeMap<Project, Arc<ProjectServices>>>,
@@ -72,27 +72,27 @@ impl std::fmt::Debug for Projects {
     }
 }
 
-/// Spans contain people's words, so a directory that we create is readable by its owner alone.
+/// Spans contain people's words, so a directory that we create is readable only by its owner.
 fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store>>, store::Error> {
     let options = config.store_options(project);
-    // What cannot be made, the store complains of.
+    // If this fails, opening the store reports it.
     let _ = DirBuilder::new().recursive(true).mode(0o700).create(&options.directory);
     store::open(&options)
 }
 
-/// What gives the redaction rules in force.
+/// A function that returns the redaction rules in force.
 fn rules_of(receiver: &Arc<Receiver>) -> impl Fn() -> Option<Arc<Rules>> + Send + use<> {
     let receiver = Arc::clone(receiver);
     move || receiver.redaction().rules()
 }
 
-/// What counts the requests with log records.
+/// A function that returns the number of requests with log records.
 fn log_requests_of(receiver: &Arc<Receiver>) -> impl Fn() -> u64 + Send + use<> {
     let counters = receiver.counters();
     move || counters.log_requests()
 }
 
-/// The index of words, where one is wanted. Without it search reads the log, so that it cannot be kept is no reason not to start.
+/// Starts the search index if it is enabled. Without it search reads the log, so a failure does not prevent the start.
 fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<Arc<Search>> {
     let directory = config.search.then(|| config.store_options(project).directory)?;
     let started = Search::start(Arc::clone(store), &directory);
@@ -102,7 +102,7 @@ fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<
         .map(Arc::new)
 }
 
-/// Goes on with deletions that the end of the process before interrupted. What was deleted is read no more; this takes its time.
+/// Completes interrupted deletions in the background. Deleted data is hidden already.
 fn finish_deletions(project: &ProjectServices) {
     let (web, letters, name) = (Arc::clone(&project.web), project.letters(), project.name.clone());
     let finish = move || {
@@ -116,7 +116,7 @@ fn finish_deletions(project: &ProjectServices) {
 }
 
 impl Projects {
-    /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
+    /// Opens the default project. `metrics` builds the text of `/metrics` from the receiver and the stores.
     pub(super) fn open(
         config: &Config,
         readers: &Arc<Readers>,
@@ -179,8 +179,8 @@ impl Projects {
         Ok((projects, recovery))
     }
 
-    /// Opens what the tokens name and is not open yet. What they name no longer stays open: a store that is read while it
-    /// is closed has no answer.
+    /// Opens the projects that tokens name and that are not open. Projects no longer named stay open: a store closed during
+    /// a read could not answer.
     pub(super) fn open_others(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, store::Error> {
         let mut recoveries = Vec::new();
         for grant in config.security.tokens.grants() {

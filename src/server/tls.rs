@@ -1,4 +1,4 @@
-//! TLS for all ports, and its certificates, which may change while the bridge runs.
+//! TLS for all ports, with certificates that may change while the bridge runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,38 +17,38 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 use x509_cert::time::Time;
 
-/// Where the certificates are, in PEM.
+/// The certificate files, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, and those between it and its authority.
+    /// The certificate, followed by those between it and its authority.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Authorities of clients; with them, a client without a certificate of theirs is refused.
+    /// Client authorities; if set, a client without a certificate from one of them is refused.
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why certificates cannot be used. Nothing of the key is shown.
+/// Why certificates are unusable. The key is never shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read {path}", path = path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file lacks the expected content.
     #[error("there is no {what} in {path}; it must be in PEM format", path = path.display())]
     Missing {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
     },
-    /// The certificate cannot be used, or the key is another's.
+    /// The certificate is unusable, or the key does not belong to it.
     #[error("the certificate {path} and its key cannot be used: {source}", path = path.display())]
     Certificate {
         /// The certificate's file.
@@ -56,7 +56,7 @@ pub enum TlsError {
         /// The library's error.
         source: rustls::Error,
     },
-    /// The authorities of clients cannot be used.
+    /// The client authorities are unusable.
     #[error("the authority of clients {path} cannot be used: {source}", path = path.display())]
     Authority {
         /// The file.
@@ -67,7 +67,7 @@ pub enum TlsError {
 }
 
 impl TlsFiles {
-    /// From when to when the first certificate of the file is valid, in seconds since 1970.
+    /// The validity of the file's first certificate: begin and end, in seconds since 1970.
     ///
     /// # Errors
     ///
@@ -85,8 +85,8 @@ impl TlsFiles {
         Ok((seconds(validity.not_before), seconds(validity.not_after)))
     }
 
-    /// Why clients that verify certificates refuse this one, whichever authority they trust and whatever name they use; `None`: they
-    /// do not.
+    /// Why every client that verifies certificates refuses this one, whatever authority it trusts and name it uses; `None`:
+    /// not every client does.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl TlsFiles {
         };
         let refused = verifier.verify_server_cert(first, between, &name, &[], UnixTime::now()).err();
         Ok(refused.and_then(|error| match &error {
-            // Whose names and which authority are for the client to check, and the validity is reported separately.
+            // Name and authority are the client's to check, and validity is reported separately.
             rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. }
@@ -153,7 +153,7 @@ impl TlsFiles {
         Ok(Arc::new(config))
     }
 
-    /// When the files were last written; a file that is not there has no time.
+    /// When the files were last written; `None` for a missing file.
     fn written(&self) -> Vec<Option<SystemTime>> {
         let files = [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()];
         let time = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
@@ -177,7 +177,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     })
 }
 
-/// The certificates in use. Open connections keep those they began with.
+/// The certificates in use. Open connections keep those they started with.
 #[derive(Debug)]
 pub(super) struct Tls(RwLock<InUse>);
 
@@ -190,7 +190,7 @@ struct InUse {
 
 impl InUse {
     fn load(files: &TlsFiles) -> Result<Self, TlsError> {
-        // Before they are read: a change in between is seen as one.
+        // Before reading the files, so that a change in between is noticed.
         let written = files.written();
         Ok(Self {
             files: files.clone(),
@@ -210,13 +210,13 @@ impl Tls {
         TlsAcceptor::from(Arc::clone(&in_use.config))
     }
 
-    /// Takes the place of what was in use.
+    /// Replaces the certificates in use.
     pub(super) fn set(&self, other: Self) {
         let other = other.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = other;
     }
 
-    /// Loads the files anew if one was written since. Those that cannot be used are not put in use.
+    /// Reloads the files if one has changed. Unusable ones are not applied.
     pub(super) fn refresh(&self) -> Option<Result<(), TlsError>> {
         let files = {
             let mut in_use = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -224,7 +224,7 @@ impl Tls {
             if written == in_use.written {
                 return None;
             }
-            // Bad files are complained of once, not at every look.
+            // Bad files are reported once, not at every check.
             in_use.written = written;
             in_use.files.clone()
         };

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::projects::Stores;
 use crate::store::Maintained;
 
-/// How often to look.
+/// How often to check.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Tells what maintenance did and what failed, each once. Never ends.
+/// Logs what maintenance did and what failed, each once. Never returns.
 pub(super) async fn log_upkeep(stores: Stores) {
     let mut before: Vec<Maintained> = Vec::new();
     loop {

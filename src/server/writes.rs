@@ -1,4 +1,4 @@
-//! Requests of the API that write: read by the receiver, so that its limits apply, and stored like its requests.
+//! Write requests of the API: read by the receiver, so that its limits apply, and stored the same way.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::store::Unwanted;
 use crate::web::reply::Problem;
 use crate::web::{self, Body, Deletion, Imported, Judged, Named, NewEvaluation, Reading, Web, percent_encoded};
 
-/// Traces of one request that are stored at once.
-const AT_ONCE: usize = 16;
+/// Traces of one request stored concurrently.
+const MAX_CONCURRENT: usize = 16;
 
 /// The project of a request.
 type OfProject = Extension<Arc<ProjectServices>>;
@@ -46,19 +46,19 @@ pub(super) async fn blocks(
     response
 }
 
-/// Stores documents of a format as spans.
+/// Stores documents of a given format as spans.
 pub(super) async fn import_of_format(Extension(project): OfProject, Named(format): Named<String>, request: Request) -> Response<Body> {
     store_documents(&project, Some(format), request)
         .await
         .unwrap_or_else(|refused| refused)
 }
 
-/// The same, with each document's format recognised.
+/// Stores documents as spans, recognising the format of each.
 pub(super) async fn import(Extension(project): OfProject, request: Request) -> Response<Body> {
     store_documents(&project, None, request).await.unwrap_or_else(|refused| refused)
 }
 
-/// The name of a request's token, where there are tokens.
+/// The name of a request's token, if there are tokens.
 #[derive(Debug, Clone)]
 pub(super) struct TokenName(pub(super) Option<String>);
 
@@ -86,7 +86,7 @@ pub(super) async fn evaluation(
     }
 }
 
-/// The same from a form of a page, which goes back to the step.
+/// The same from an HTML form; redirects to the step.
 pub(super) async fn evaluation_of_form(
     Extension(project): OfProject,
     Extension(TokenName(name)): Extension<TokenName>,
@@ -108,7 +108,7 @@ pub(super) async fn evaluation_of_form(
     see_other(&format!("/runs/{}{step}", percent_encoded(&trace)))
 }
 
-/// Judges several runs alike from a form of a page: `t` is a run, `next` where the browser goes then.
+/// Judges several runs alike, from an HTML form: `t` names a run, `next` the page to redirect to.
 pub(super) async fn evaluations_of_form(
     Extension(project): OfProject,
     Extension(TokenName(name)): Extension<TokenName>,
@@ -141,7 +141,7 @@ pub(super) async fn evaluations_of_form(
     see_other(&next)
 }
 
-/// Saves or deletes a view of the list, from a form of a page, which goes on to it.
+/// Saves or deletes a view of the list, from an HTML form; redirects to it.
 pub(super) async fn view_of_form(Extension(project): OfProject, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
     if let Some(refused) = refused_form(&uri, &headers, &body) {
         return refused;
@@ -166,7 +166,7 @@ pub(super) async fn view_of_form(Extension(project): OfProject, uri: Uri, header
     }
 }
 
-/// The judgement in a form of a page of this server, or the refusal of another one.
+/// The judgement in an HTML form of this server, or the refusal of a form from elsewhere.
 fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewEvaluation, Box<Response<Body>>> {
     if let Some(refused) = refused_form(uri, headers, body) {
         return Err(Box::new(refused));
@@ -174,7 +174,7 @@ fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewE
     NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| Box::new(problem.reply()))
 }
 
-/// The refusal of a form that no page of this server sent, or that is too long.
+/// The refusal of a form that comes from elsewhere or is too long.
 fn refused_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Option<Response<Body>> {
     if !is_same_origin(uri, headers) {
         return Some(Web::foreign_host("this form was not sent by a page of this server".to_owned()));
@@ -185,7 +185,7 @@ fn refused_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Option<Response<
     })
 }
 
-/// Whether this is an address on this server, and not of another host.
+/// Whether this is a path on this server, not an address on another host.
 fn is_own_path(path: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_graphic() && letter != '\\';
     path.starts_with('/') && !path.starts_with("//") && path.chars().all(is_plain)
@@ -213,7 +213,7 @@ pub(super) async fn delete_session(
     delete(&project, deletion, name).await.unwrap_or_else(|problem| problem.reply())
 }
 
-/// Who deleted how much, and when, is in the log; what it was is not.
+/// Logs who deleted how much and when, but not what it was.
 async fn delete(project: &ProjectServices, deletion: Result<Deletion, Problem>, name: Option<String>) -> Result<Response<Body>, Problem> {
     let deletion = deletion?;
     let Deletion { what, dry_run } = &deletion;
@@ -238,7 +238,7 @@ async fn delete(project: &ProjectServices, deletion: Result<Deletion, Problem>, 
     Ok(deletion.answer(&deleted))
 }
 
-/// Asks something of a destination, from a form of the page of operations.
+/// Leaves an order for a destination, from a form on the operations page.
 pub(super) async fn order(
     Extension(project): OfProject,
     Extension(order): Extension<Order>,
@@ -297,7 +297,7 @@ async fn store_documents(project: &ProjectServices, format: Option<String>, requ
     Ok(imported.answer(total.stored, total.duplicates, total.deleted))
 }
 
-/// Stores every trace. On an error some of them may be stored; sending the documents again is harmless.
+/// Stores every trace. On an error some may have been stored; sending the documents again is harmless.
 async fn store(project: &ProjectServices, imported: &mut Imported) -> Result<Stored, Rejection> {
     let mut total = Stored::default();
     let mut add = |joined: Result<Result<Stored, Rejection>, _>| {
@@ -309,7 +309,7 @@ async fn store(project: &ProjectServices, imported: &mut Imported) -> Result<Sto
     };
     let mut tasks = JoinSet::new();
     for message in std::mem::take(&mut imported.messages) {
-        if tasks.len() >= AT_ONCE
+        if tasks.len() >= MAX_CONCURRENT
             && let Some(joined) = tasks.join_next().await
         {
             add(joined)?;

@@ -1,4 +1,4 @@
-//! What reading the files of one session may take: bytes of each file after decompression, and memory for all of them.
+//! Limits on reading the files of one session: bytes of each file after decompression, and memory for all of them.
 
 use std::cell::Cell;
 use std::fs;
@@ -11,26 +11,26 @@ use super::error::SessionError;
 use super::opened;
 use crate::formats::ParsedSize;
 
-/// What reading may take.
+/// Limits on reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of a file after decompression.
+    /// Maximum bytes of a file after decompression.
     pub(crate) bytes: usize,
-    /// Bytes of memory for one session; `None`: 1 GiB, or 8 times its files if that is more.
+    /// Maximum bytes of memory for one session; `None`: 1 GiB, or 8 times the size of its files if that is more.
     pub(crate) memory: Option<usize>,
 }
 
-/// What a record becomes, whatever it says: a message or an event, a span with its attributes.
+/// Bytes that any record becomes: a message or an event, a span with its attributes.
 const RECORD: usize = 9_000;
-/// The same of an object in a record that may become a message, a part of one, or a tool.
+/// The same for an object in a record that may become a message, a part of one, or a tool.
 const PART: usize = 1_500;
-/// Texts are in what was read, in operations and in spans.
+/// Copies of a text: as read, in operations and in spans.
 const TEXT_COPIES: usize = 4;
-/// Values that are kept as they are, too: arguments, results, facts. Objects are counted with more room than they have.
+/// Copies of values that are also kept unchanged: arguments, results, facts. Objects are counted with more capacity than they have.
 const LIST_COPIES: usize = 4;
 const OBJECT_COPIES: usize = 2;
 
-/// What is left of the limits while one session is read.
+/// The remaining budget while one session is read.
 #[derive(Debug)]
 pub(super) struct Budget {
     bytes: usize,
@@ -39,7 +39,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// For a session with these files.
+    /// The budget for a session with these files.
     pub(super) fn new(limits: Limits, files: &[PathBuf]) -> Self {
         let size = |path: &PathBuf| fs::metadata(path).map_or(0, |about| usize::try_from(about.len()).unwrap_or(usize::MAX));
         let files = files.iter().map(size).fold(0, usize::saturating_add);
@@ -50,7 +50,7 @@ impl Budget {
         }
     }
 
-    /// The bytes of a file after decompression. What is longer than a file may be is an error in the middle.
+    /// The bytes of a file after decompression. Reading fails once the file exceeds the limit.
     pub(super) fn open(&self, path: &Path) -> Result<Bounded, SessionError> {
         let length = fs::metadata(path).map_or(0, |about| about.len());
         if length > self.bytes as u64 {
@@ -72,8 +72,8 @@ impl Budget {
         Ok(text)
     }
 
-    /// The document that is beside a session's file; null where there is none.
-    pub(super) fn beside(&self, path: &Path) -> Result<Value, SessionError> {
+    /// The document next to a session's file; null if it does not exist.
+    pub(super) fn sibling_document(&self, path: &Path) -> Result<Value, SessionError> {
         match self.read(path) {
             Ok(text) => Ok(self.value(path, &text)?.unwrap_or_default()),
             Err(SessionError::Io { .. }) => Ok(Value::Null),
@@ -81,14 +81,14 @@ impl Budget {
         }
     }
 
-    /// The value of a record; `None` if it is no JSON. Bytes that are not UTF-8 cost the text they are in, not the record.
+    /// The value of a record; `None` if it is not JSON. Bytes that are not UTF-8 are replaced, so that the record is not lost.
     pub(super) fn value(&self, path: &Path, text: &[u8]) -> Result<Option<Value>, SessionError> {
         self.spend(path, text)?;
         let read = serde_json::from_slice(text);
         Ok(read.or_else(|_| serde_json::from_str(&String::from_utf8_lossy(text))).ok())
     }
 
-    /// Takes what reading a record costs.
+    /// Charges the cost of reading a record.
     pub(super) fn spend(&self, path: &Path, text: &[u8]) -> Result<(), SessionError> {
         let size = ParsedSize::of(text);
         let objects = [size.operations, size.answers, size.heard, size.parts];
@@ -110,17 +110,17 @@ impl Budget {
         }
     }
 
-    /// Bytes of memory that are left.
+    /// The remaining bytes of memory.
     pub(super) fn left(&self) -> usize {
         self.memory.saturating_sub(self.spent.get())
     }
 
-    /// The most bytes of one value.
+    /// The maximum size of one value in bytes.
     pub(super) fn longest(&self) -> usize {
         self.bytes.min(self.left())
     }
 
-    /// Why a file cannot be read.
+    /// The error for a file that cannot be read.
     pub(super) fn failed(&self, path: &Path, source: io::Error) -> SessionError {
         match source.kind() {
             io::ErrorKind::FileTooLarge => self.too_large(path),
@@ -146,7 +146,7 @@ impl Budget {
     }
 }
 
-/// A reader that gives an error where more comes than may.
+/// A reader that fails after a number of bytes.
 pub(super) struct Bounded {
     inner: Box<dyn BufRead>,
     left: usize,

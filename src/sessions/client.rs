@@ -46,7 +46,7 @@ impl Client {
         }
     }
 
-    /// The client's name: the `service.name` of its spans, and the word of `--client`.
+    /// The client's name: the `service.name` of its spans, and the value of `--client`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// Where it keeps its sessions.
+    /// The places where it keeps its sessions.
     pub(crate) fn places(self) -> Places {
         match self {
             Self::ClaudeCode => Places {
@@ -91,7 +91,7 @@ impl Client {
                 moved: &[("PI_CODING_AGENT_DIR", &["sessions"])],
                 usual: &[".pi/agent/sessions"],
             },
-            // Beside much else, and elsewhere on each system: its files must be named.
+            // Among many other files, in a different place on each system, so its files must be named explicitly.
             Self::Vscode => Places { moved: &[], usual: &[] },
         }
     }
@@ -100,14 +100,14 @@ impl Client {
 /// Where a client keeps its sessions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
-    /// Environment variables that name another folder, and where the sessions are below it. The first that is set decides.
+    /// Environment variables that name another folder, and the sessions' place below it. The first that is set counts.
     moved: &'static [(&'static str, &'static [&'static str])],
-    /// Below the home folder, where none is set.
+    /// Below the home folder, if none is set.
     usual: &'static [&'static str],
 }
 
 impl Places {
-    /// The folders, whether or not they are there.
+    /// The folders, whether or not they exist.
     pub(crate) fn folders(self, home: &Path) -> Vec<PathBuf> {
         let moved = self.moved.iter().find_map(|(variable, below)| {
             let folder = env::var_os(variable).filter(|folder| !folder.is_empty())?;

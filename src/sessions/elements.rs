@@ -1,22 +1,22 @@
-//! The objects of a JSON list, one after the other: programs that buffer what they would print a line at a time write a list of it.
+//! The objects of a JSON list, one by one: programs that buffer their output instead of printing lines write it as a list.
 
 use crate::json_tokens::{Kind, Tokens};
 
-/// Finds the objects of a list in its bytes, which come in pieces.
+/// Finds the objects of a list in its bytes, which are added in pieces.
 #[derive(Debug)]
 pub(super) struct Elements {
-    /// The most bytes of one object.
+    /// The maximum size of one object in bytes.
     limit: usize,
-    /// How many objects and lists are open in the object.
+    /// The current nesting depth.
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// The object so far; a longer one than may be is not kept.
+    /// The object so far, unless it exceeds the limit.
     object: Vec<u8>,
     is_too_long: bool,
     /// Whether the list is open.
     in_list: bool,
-    /// Whether something that is not an object is passed.
+    /// Whether a list item that is not an object is being skipped.
     in_other: bool,
     left_out: usize,
 }
@@ -36,7 +36,7 @@ impl Elements {
         }
     }
 
-    /// Adds a piece, and gives each object that ends in it.
+    /// Adds a piece, and passes each object that ends in it to `take`.
     pub(super) fn add(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8])) {
         for byte in piece {
             if self.depth == 0 && !self.in_text {
@@ -65,7 +65,7 @@ impl Elements {
         }
     }
 
-    /// A byte outside all objects.
+    /// Handles a byte outside all objects.
     fn between(&mut self, byte: u8) {
         match byte {
             b'[' => self.in_list = true,
@@ -93,18 +93,18 @@ impl Elements {
         }
     }
 
-    /// How many members are no objects, or longer than one may be.
+    /// The number of items that are not objects, or are too long.
     pub(super) fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// Whether the list, or an object in it, has no end.
+    /// Whether the list, or an object in it, is incomplete.
     pub(super) fn is_open(&self) -> bool {
         self.in_list
     }
 }
 
-/// The first objects of a list that begins a text, which may be cut off.
+/// The first objects of a list at the beginning of a text, which may be cut off.
 pub(super) fn first(text: &[u8], count: usize) -> Vec<&[u8]> {
     let (mut out, mut depth, mut begin) = (Vec::new(), 0_usize, 0);
     // Behind the bracket of the list.

@@ -6,50 +6,50 @@ use std::path::{Path, PathBuf};
 /// Why a session file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
-    /// The file system refuses it.
+    /// The file system reports an error.
     #[error("{}: cannot be read", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is longer than a file may be.
+    /// It exceeds the maximum size of a file.
     #[error("{}: larger than {limit} bytes after decompression; raise --max-bytes to import it", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How many bytes it may have.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// Its session takes more memory than one may.
+    /// Its session exceeds the memory limit.
     #[error("{}: reading its session would take more than {limit} bytes of memory; raise --max-memory to import it", path.display())]
     Dense {
         /// The file.
         path: PathBuf,
-        /// How many bytes it may take.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// The database refuses it.
+    /// The database reports an error.
     #[error("{}: the database cannot be read", path.display())]
     Database {
         /// The database.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: rusqlite::Error,
     },
-    /// The database's tables are not as their client makes them.
+    /// The database's tables differ from those that its client creates.
     #[error("{}: its tables have computed columns, which those of OpenCode do not have", path.display())]
     Computed {
         /// The database.
         path: PathBuf,
     },
-    /// A document that is one JSON text is broken.
+    /// A document that should be one JSON text is broken.
     #[error("{}: it is not JSON", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The position and the cause.
         source: serde_json::Error,
     },
 }

@@ -7,19 +7,19 @@ use super::client::Client;
 use super::error::SessionError;
 use super::recognise::{Found, recognised};
 
-/// The files of the sub-agents that a session file asked for: Claude Code keeps them below a folder that is named as the file.
+/// The files of a session file's sub-agents: Claude Code keeps them below a folder with the same name as the file.
 pub(crate) fn of_sub_agents(file: &Path, found: &Found) -> Vec<(PathBuf, Found)> {
     let folder = file.with_extension("").join("subagents");
     if found.client != Client::ClaudeCode || !folder.is_dir() {
         return Vec::new();
     }
-    // What cannot be listed is as if it were not there: the file that was asked for is read.
+    // Ignore a folder that cannot be listed: the requested file is read anyway.
     let files = below(&folder).unwrap_or_default();
     let of_client = |file: PathBuf| Some((recognised(&file).filter(|found| found.client == Client::ClaudeCode)?, file));
     files.into_iter().filter_map(of_client).map(|(found, file)| (file, found)).collect()
 }
 
-/// Every file below a folder, in the order of their names. Links are not followed: a folder may be linked into itself.
+/// All files below a folder, ordered by name. Links are not followed, because a folder may be linked into itself.
 pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let mut out = Vec::new();
     let mut waiting = vec![folder.to_owned()];

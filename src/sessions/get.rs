@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::span::UnixNanos;
 
-/// What is at a pointer. `Value::pointer` copies each name, for the escapes that it may have.
+/// The value at a pointer. `Value::pointer` copies each name, to unescape it.
 fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
     if pointer.contains('~') {
         return value.pointer(pointer);
@@ -16,12 +16,12 @@ fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
     })
 }
 
-/// A text; `None` where there is none or an empty one.
+/// A text; `None` if it is missing or empty.
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     at(value, pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// A text of one's own.
+/// An owned text.
 pub(super) fn owned(value: &Value, pointer: &str) -> Option<String> {
     text(value, pointer).map(str::to_owned)
 }
@@ -36,12 +36,12 @@ pub(super) fn number(value: &Value, pointer: &str) -> Option<f64> {
     at(value, pointer).and_then(Value::as_f64)
 }
 
-/// Whether `true` is there.
+/// Whether the value is `true`.
 pub(super) fn flag(value: &Value, pointer: &str) -> bool {
     at(value, pointer) == Some(&Value::Bool(true))
 }
 
-/// The items of a list; none where there is no list.
+/// The items of a list; empty if there is no list.
 pub(super) fn list<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -1,4 +1,4 @@
-//! Files of sessions, grouped by session, and read one session at a time.
+//! Session files, grouped by session and read one session at a time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::events;
 use crate::span::Span;
 
-/// Files of sessions that belong to one reading.
+/// The session files of one import.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions {
     groups: BTreeMap<Key, Vec<PathBuf>>,
-    /// The session that a session is a part of.
+    /// The session that a session is part of.
     within: BTreeMap<Key, Within>,
-    /// Sessions that are read for themselves another time.
+    /// Sessions that are read separately another time.
     elsewhere: BTreeSet<Key>,
 }
 
-/// What the files of one session have in common.
+/// The key that all files of one session share.
 type Key = (Client, String);
 
 /// One session as spans.
@@ -34,7 +34,7 @@ type Key = (Client, String);
 pub(crate) struct Imported {
     /// The spans of all its turns.
     pub(crate) spans: Vec<Span>,
-    /// What they do not have.
+    /// Reports on data that the spans lack.
     pub(crate) notes: Vec<Note>,
 }
 
@@ -51,17 +51,17 @@ impl Sessions {
         }
     }
 
-    /// Notes a session that is read for itself another time: copies of its turns are not of others.
+    /// Notes a session that is read separately another time, so that copies of its turns are not attributed to others.
     pub(super) fn know(&mut self, found: &Found) {
         self.elsewhere.insert((found.client, found.key.clone()));
     }
 
-    /// Leaves out the session of a file.
+    /// Removes the session of a file.
     pub(crate) fn leave_out(&mut self, path: &Path) {
         self.groups.retain(|_, files| !files.iter().any(|file| file == path));
     }
 
-    /// Adds the sessions of others, with all their files.
+    /// Adds all sessions of another group, with their files.
     pub(crate) fn merge(&mut self, others: &Self) {
         self.groups
             .extend(others.groups.iter().map(|(key, files)| (key.clone(), files.clone())));
@@ -70,7 +70,7 @@ impl Sessions {
         self.elsewhere.extend(others.elsewhere.iter().cloned());
     }
 
-    /// The sessions, each with the files of those that are a part of it.
+    /// The sessions, each with the files of those that are part of it.
     fn whole(&self, limits: Limits) -> BTreeMap<Key, Vec<PathBuf>> {
         let mut homes = self.naming(limits);
         for (key, within) in &self.within {
@@ -82,7 +82,7 @@ impl Sessions {
         let mut out = self.groups.clone();
         let mut roots: BTreeMap<&Key, Key> = BTreeMap::new();
         for part in homes.keys().copied() {
-            // Whatever files claim of one another, each is passed once.
+            // Each is visited once, even if files claim to be part of one another.
             let (mut way, mut key): (BTreeSet<&Key>, &Key) = (BTreeSet::new(), part);
             let root = loop {
                 if let Some(root) = roots.get(key) {
@@ -105,8 +105,8 @@ impl Sessions {
         out
     }
 
-    /// The sessions that are a part of an unknown one, each with the first other session of its client that has its id in a file. Each file
-    /// is read once, whatever the number of ids.
+    /// The sessions that are part of an unknown one, each with the first other session of the same client that has its id in a file. Each
+    /// file is read once, regardless of the number of ids.
     fn naming(&self, limits: Limits) -> BTreeMap<&Key, Key> {
         let mut homes = BTreeMap::new();
         let mut wanted: BTreeMap<Client, HashMap<&[u8], &Key>> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl Sessions {
         homes
     }
 
-    /// How many sessions there are; all of a database are one.
+    /// The number of sessions; all sessions of a database count as one.
     pub(crate) fn len(&self) -> usize {
         self.groups.len()
     }
@@ -137,7 +137,7 @@ impl Sessions {
         self.groups.is_empty()
     }
 
-    /// Reads them, a session at a time: no more than one is in memory. Errors are given with the others, and end nothing.
+    /// Reads the sessions one at a time, so that only one is in memory. Errors are passed to `take`, too, and do not stop the others.
     pub(crate) fn read_each(&self, limits: Limits, take: &mut dyn FnMut(Result<Imported, SessionError>)) {
         let (scope, writer) = (scope(), AttributeWriter::new(Vocabulary::GenAi));
         for ((client, key), mut files) in self.whole(limits) {
@@ -153,7 +153,7 @@ impl Sessions {
                 Client::Pi => pi::read(&files, budget),
                 Client::Vscode => vscode::read(&files, budget),
             };
-            // A turn that is a copy is read where it comes from, if that is here too.
+            // A copied turn is read from its original session, if that is present too.
             let is_elsewhere = |session: &str| {
                 let other = (client, session.to_owned());
                 session != key && (self.groups.contains_key(&other) || self.elsewhere.contains(&other))

@@ -1,8 +1,8 @@
-//! A session and what an exporter sent of it are one run: each call once, with what both have.
+//! Joins a session with the exported spans of the same session, so that each call occurs once, with the data of both.
 //!
-//! The session has texts, arguments, results and which call asked for which tool; the exporter has exact times, cost and the calls
-//! that no session file has. They are joined by ids of responses, requests and tool calls, else by the tokens of a call, which are the
-//! same on both sides.
+//! The session has texts, arguments, results and the call that asked for each tool; the exporter has exact times, cost and calls that
+//! are not in session files. They are joined by ids of responses, requests and tool calls, else by the token counts of a call, which are
+//! equal on both sides.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::operation::{Kind, Operation, Part};
 use crate::run::{Observed, Run};
 use crate::span::{Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
-/// A session's spans with what the exporter has of them.
+/// The spans of sessions, completed by the exporter's.
 #[derive(Debug, Default)]
 pub(crate) struct Joined {
     /// The spans of the sessions.
     pub(crate) spans: Vec<Span>,
-    /// The exported traces that they take the place of.
+    /// The exported traces that they replace.
     pub(crate) traces: HashSet<TraceId>,
 }
 
-/// What an exporter records of one operation.
+/// One operation as exported.
 struct Exported<'r> {
     trace: TraceId,
     span: Option<SpanId>,
@@ -39,7 +39,7 @@ struct Pool<'r> {
     calls: Vec<Exported<'r>>,
     taken: HashSet<usize>,
     by_response: HashMap<&'r str, usize>,
-    /// Calls by what went in, in the order of time.
+    /// Calls by token counts, ordered by time.
     by_tokens: HashMap<Tokens, Vec<usize>>,
     tools: HashMap<&'r str, Exported<'r>>,
     traces: HashSet<TraceId>,
@@ -53,12 +53,12 @@ struct Root {
     scope: Arc<Scope>,
 }
 
-/// How far the file of a session goes.
+/// The end of a session's file.
 #[derive(Default)]
 struct Last {
     end: UnixNanos,
     begun: UnixNanos,
-    /// Whether the last turn has an answer, or failed.
+    /// Whether the last turn has an answer or failed.
     is_complete: bool,
 }
 
@@ -72,7 +72,7 @@ impl Last {
     }
 }
 
-/// Tokens that went in and came out.
+/// Input and output tokens.
 type Tokens = (Option<u64>, Option<u64>);
 
 /// Joins the spans of sessions with exported runs.
@@ -80,7 +80,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
     let writer = AttributeWriter::new(Vocabulary::GenAi);
     let mut session_of: HashMap<TraceId, String> = HashMap::new();
     let mut last: HashMap<String, Last> = HashMap::new();
-    // Model calls that the client records outside all conversations.
+    // Model calls that the client makes outside all conversations.
     let mut auxiliary: HashSet<String> = HashSet::new();
     let mut read_spans: Vec<(Span, crate::dialect::Read)> = Vec::with_capacity(spans.len());
     for span in spans {
@@ -120,7 +120,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
                 scope: Arc::clone(&span.scope),
             });
         }
-        // A compaction that names the answer which wrote its summary is a model call of the exporter's.
+        // A compaction that names the response with its summary is a model call on the exporter's side.
         let is_summary = operation.kind == Kind::Chain && operation.response_id.is_some();
         if let Some(pool) = pools.get_mut(&session)
             && (matches!(operation.kind, Kind::Llm | Kind::Tool) || is_summary)
@@ -148,7 +148,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
             let is_known = operation.response_id.as_ref().is_some_and(|id| auxiliary.contains(id));
             exported.start <= last.end || !says || is_known
         };
-        // A turn that the file does not have yet stays a separate run.
+        // A turn that is not in the file yet stays a separate run.
         let mut later: HashMap<TraceId, bool> = HashMap::new();
         for (index, exported) in pool.calls.iter().enumerate() {
             let is_later = !pool.taken.contains(&index) && !is_beside(exported);
@@ -204,11 +204,11 @@ impl<'r> Pool<'r> {
                 self.by_tokens.entry(tokens).or_default().push(index);
             }
         }
-        // The first is taken first.
+        // Reversed, so that the first call is popped first.
         self.by_tokens.values_mut().for_each(|list| list.reverse());
     }
 
-    /// What the exporter records of an operation of the session.
+    /// Takes the exported operation for an operation of the session.
     fn of(&mut self, operation: &Operation) -> Option<&Exported<'r>> {
         if operation.kind == Kind::Tool {
             let id = operation.tool.as_ref()?.call_id.as_deref()?;
@@ -220,7 +220,7 @@ impl<'r> Pool<'r> {
         let index = known.filter(|index| !self.taken.contains(index)).or_else(|| {
             let usage = Some(&operation.usage).filter(|_| operation.kind == Kind::Llm)?;
             usage.input?;
-            // Some files have a stale count of what came out.
+            // Some files have a stale count of output tokens.
             [(usage.input, usage.output), (usage.input, None)].into_iter().find_map(|tokens| {
                 let list = self.by_tokens.get_mut(&tokens)?;
                 while let Some(index) = list.pop() {
@@ -236,7 +236,7 @@ impl<'r> Pool<'r> {
     }
 }
 
-/// Adds what only an exporter knows.
+/// Adds the data that only the exporter has.
 fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>) {
     span.start = exported.start;
     span.end = exported.end.unwrap_or(span.end).max(span.start);
@@ -274,7 +274,7 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     }
 }
 
-/// Adds the answer, or its thoughts, which log records do not have.
+/// Adds the answer, or its thoughts, which log records lack.
 fn complete_output(operation: &mut Operation, from: &Operation) {
     let is_thought = |part: &&Part| matches!(part, Part::Reasoning { .. });
     let Some(other) = from.output_messages.as_ref().and_then(|list| list.first()) else {
@@ -298,7 +298,7 @@ pub(crate) fn is_mark(span: &Span) -> bool {
     span.name == MARK && is_of_session(span)
 }
 
-/// A span for a trace in whose place other spans of the session are read: with it the trace gives no run.
+/// A span that marks a trace as replaced by other spans of the session, so that it yields no run.
 pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
     let id = ids::span(trace, "replaced", session);
     let mut span = Span::new(trace, id, MARK);
@@ -311,8 +311,8 @@ pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
     span
 }
 
-/// A call that only the exporter has: a compaction, a title, an attempt; or one that the file does not have yet, which is a call like
-/// the others.
+/// A call that only the exporter has: a compaction, a title, an attempt; or (`is_call`) an ordinary one that is not in the file
+/// yet.
 fn alone(exported: &Exported<'_>, roots: &[Root], is_call: bool, writer: &AttributeWriter) -> Option<Span> {
     let before = roots.partition_point(|root| root.start <= exported.start);
     let root = roots.get(before.saturating_sub(1))?;

@@ -1,4 +1,4 @@
-//! JSON lines of a file that its client may still be writing, or the records of a file that is one JSON list of them.
+//! Reads the JSON lines of a file that its client may still be writing, or the records of a file that is one JSON list.
 
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
@@ -9,16 +9,16 @@ use super::budget::{Bounded, Budget};
 use super::elements::Elements;
 use super::error::SessionError;
 
-/// What was left out of a file.
+/// The parts of a file that were not read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Lines that are no JSON.
+    /// The number of lines that are not JSON.
     pub(super) broken: usize,
-    /// Whether the last line has no end and is no JSON: its client was writing it.
+    /// Whether the last line is incomplete and not JSON, because the client was writing it.
     pub(super) unfinished: bool,
 }
 
-/// Gives each line as a value, or each record of a list. No more than one is in memory.
+/// Passes each line as a value, or each record of a list, to `take`. Only one is in memory at a time.
 pub(super) fn each(path: &Path, budget: &Budget, mut take: impl FnMut(Value)) -> Result<Left, SessionError> {
     let failed = |source| budget.failed(path, source);
     let mut reader = budget.open(path)?;
@@ -31,7 +31,7 @@ pub(super) fn each(path: &Path, budget: &Budget, mut take: impl FnMut(Value)) ->
         let most = budget.left();
         let read = match (&mut reader).take((most as u64).saturating_add(1)).read_until(b'\n', &mut line) {
             Ok(read) => read,
-            // A compressed file that is cut off: what came before is read.
+            // A truncated compressed file is read up to that point.
             Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                 left.unfinished = true;
                 return Ok(left);
@@ -57,7 +57,7 @@ pub(super) fn each(path: &Path, budget: &Budget, mut take: impl FnMut(Value)) ->
     }
 }
 
-/// Whether the first thing in a file is a list. White space before it is skipped.
+/// Whether a file begins with a list. Leading whitespace is skipped.
 fn is_list(reader: &mut Bounded) -> io::Result<bool> {
     loop {
         let buffer = reader.fill_buf()?;
@@ -76,7 +76,7 @@ fn is_list(reader: &mut Bounded) -> io::Result<bool> {
     }
 }
 
-/// Gives each record of a list.
+/// Passes each record of a list to `take`.
 fn each_of_list(reader: &mut Bounded, path: &Path, budget: &Budget, take: &mut dyn FnMut(Value)) -> Result<Left, SessionError> {
     let (mut left, mut elements) = (Left::default(), Elements::new(budget.left()));
     let mut failed = None;
@@ -104,19 +104,19 @@ fn each_of_list(reader: &mut Bounded, path: &Path, budget: &Budget, take: &mut d
     Ok(left)
 }
 
-/// Gives the texts of a file that may be ids, as they are between quotation marks, until `take` has enough. A file that cannot be read
-/// has none.
+/// Passes the texts between quotation marks in a file, which may be ids, to `take`, until that has enough. A file that cannot be
+/// read has none.
 pub(super) fn each_id(path: &Path, budget: &Budget, take: &mut dyn FnMut(&[u8]) -> bool) {
     let Ok(mut reader) = budget.open(path) else { return };
     let mut text = Vec::new();
     loop {
         text.clear();
-        match (&mut reader).take(LONGEST_ID).read_until(b'"', &mut text) {
+        match (&mut reader).take(MAX_ID_LEN).read_until(b'"', &mut text) {
             Ok(1..) if take(text.strip_suffix(b"\"").unwrap_or_default()) => {}
             _ => return,
         }
     }
 }
 
-/// No id is longer.
-const LONGEST_ID: u64 = 1 << 10;
+/// Maximum length of an id.
+const MAX_ID_LEN: u64 = 1 << 10;

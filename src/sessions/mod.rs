@@ -1,11 +1,11 @@
-//! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi and VS Code.
+//! Converts session files of coding agents to spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi and VS Code.
 //!
 //! Each client has a reader in its own folder. It returns [`Thread`](crate::events::Thread)s: messages and actions of one agent, in
-//! order. [`events::spans`](crate::events::spans) turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
-//! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives additional ones.
+//! order. [`events::spans`](crate::events::spans) turns the threads of a session into spans, one trace per turn, with ids derived from
+//! the ids in the files. So reading a file again, or a copy of its lines in a fork, yields the same spans, and a grown file more.
 //!
-//! Reading never fails on odd records. What a reader does not know is counted by type, and the end of a file that is still being
-//! written waits for the next reading; both are [`Note`]s.
+//! Reading never fails on odd records. Unknown records are counted by type, and the end of a file that is still being written is
+//! left for the next reading; both are reported as [`Note`]s.
 
 mod budget;
 mod claude_code;

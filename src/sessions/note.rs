@@ -1,10 +1,10 @@
-//! What reading session files leaves to report.
+//! Reports from reading session files.
 
-/// One thing that the spans of a session do not have, or have approximately.
+/// A note about data that the spans of a session lack, or have only approximately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     /// The file, or the session.
     pub(crate) place: String,
-    /// What, in words.
+    /// A description.
     pub(crate) detail: String,
 }

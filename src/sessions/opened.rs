@@ -1,4 +1,4 @@
-//! Files as they are opened: what is a file, and what is in it after decompression.
+//! Opens regular files, and decompresses them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader};
@@ -8,19 +8,19 @@ use std::path::Path;
 /// zstd's magic number.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// gzip's.
+/// gzip's magic number.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What some editors put before a text.
+/// The mark that some editors put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What `opencode export` prints on its standard error, which many keep in the same file.
+/// The line that `opencode export` prints on standard error, which users often redirect to the same file.
 const NOTICE: &[u8] = b"Exporting session: ";
 
-/// Opens what is a file: anything else may keep its reader waiting, or have no end.
+/// Opens a regular file: reading anything else may block, or never end.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let is_no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
-    // Whoever writes to a pipe would take us for its reader.
+    // Check before opening, since a pipe's writer would take us for its reader.
     if !fs::metadata(path)?.is_file() {
         return Err(is_no_file());
     }
@@ -31,7 +31,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// `O_NONBLOCK`; it has no meaning for files.
+/// `O_NONBLOCK`, which has no effect on regular files.
 const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 /// The bytes of a file after decompression.

@@ -1,4 +1,4 @@
-//! Content blocks of messages, in the forms of the providers' APIs, as parts.
+//! Converts content blocks of messages, in the forms of the providers' APIs, to parts.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::get;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 
-/// A message of a text or a list of blocks as Anthropic, `OpenAI` and Pi write them.
+/// A message from a text or a list of blocks in the form of Anthropic, `OpenAI` and Pi.
 pub(super) fn message(role: Role, content: &Value) -> Message {
     let mut out = Message {
         role,
@@ -75,7 +75,7 @@ fn media(block: &Value) -> Media {
     }
 }
 
-/// A message of Gemini's parts; calls and results of tools among them are recorded elsewhere.
+/// A message from Gemini's parts, without calls and results of tools, which are recorded elsewhere.
 pub(super) fn of_gemini(role: Role, parts: &Value) -> Message {
     let mut out = Message {
         role,

@@ -1,4 +1,4 @@
-//! What a file is, by its content: the client and the session that it belongs to.
+//! Recognises a file by its content: the client and the session that it belongs to.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use super::get;
 use super::opened;
 use crate::forms::Forms;
 
-/// A file of a session.
+/// A recognised session file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Found {
-    /// Who wrote it.
+    /// The client that wrote it.
     pub(super) client: Client,
-    /// What files of one session have in common.
+    /// The key that files of one session share.
     pub(super) key: String,
-    /// The session that this one is a part of, where it has an id of its own.
+    /// The session that this one is part of, if it has a separate id.
     pub(super) within: Option<Within>,
 }
 
 impl Found {
-    /// Who wrote it.
+    /// The client that wrote it.
     pub(crate) fn client(&self) -> Client {
         self.client
     }
 
-    /// The session that its spans name; `None` where that is not known before it is read.
+    /// The session that its spans name; `None` if that is only known after reading.
     pub(crate) fn session(&self) -> Option<&str> {
         match &self.within {
             Some(Within::Session(session)) => Some(session),
@@ -39,41 +39,41 @@ impl Found {
     }
 }
 
-/// What asked for the sub-agent of a file.
+/// The session that asked for the sub-agent of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Within {
-    /// A session.
+    /// A known session.
     Session(String),
-    /// A session that has the sub-agent's id somewhere.
+    /// A session that contains the sub-agent's id somewhere.
     Unknown,
 }
 
-/// So much of a file is looked at.
-const HEAD: u64 = 256 << 10;
+/// Maximum number of bytes of a file examined.
+const MAX_HEAD: u64 = 256 << 10;
 
-/// So many of its lines.
-const LINES: usize = 24;
+/// Maximum number of records examined.
+const MAX_RECORDS: usize = 24;
 
-/// How every SQLite database begins.
+/// The first bytes of every SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// How a file begins.
+/// The beginning of a file.
 fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
-    // A compressed file may be cut off.
-    let _ = opened::decompressed(path).ok()?.take(HEAD).read_to_end(&mut head);
+    // A compressed file may be truncated.
+    let _ = opened::decompressed(path).ok()?.take(MAX_HEAD).read_to_end(&mut head);
     Some(head)
 }
 
 /// The first records of a text: members of a list, or lines.
 fn records(text: &[u8]) -> Vec<&[u8]> {
     match text.starts_with(b"[") {
-        true => elements::first(text, LINES),
-        false => text.split(|byte| *byte == b'\n').take(LINES).collect(),
+        true => elements::first(text, MAX_RECORDS),
+        false => text.split(|byte| *byte == b'\n').take(MAX_RECORDS).collect(),
     }
 }
 
-/// Whether a file is what a client printed.
+/// Whether a file is a client's printed output.
 pub(super) fn is_printed(path: &Path) -> bool {
     let head = head_of(path).unwrap_or_default();
     let mut values = records(head.trim_ascii_start())
@@ -82,7 +82,7 @@ pub(super) fn is_printed(path: &Path) -> bool {
     values.any(|value| printed::is_line(&value))
 }
 
-/// The client and the session of a file; `None` for what is no session file, or cannot be read.
+/// The client and the session of a file; `None` if it is not a session file, or cannot be read.
 pub(crate) fn recognised(path: &Path) -> Option<Found> {
     let head = head_of(path)?;
     if head.starts_with(SQLITE) {
@@ -97,7 +97,7 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
         Ok(found) => return found,
         Err(OfAnother) => return None,
     }
-    let whole = (head.len() as u64) < HEAD;
+    let whole = (head.len() as u64) < MAX_HEAD;
     let found = |client, key: Option<&str>| Some(of_client(client, key, path));
     // A document of several lines, or one long line.
     let value = if whole { serde_json::from_slice::<Value>(text).ok() } else { None };
@@ -115,7 +115,7 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
         return found(Client::GeminiCli, after(&begin, "\"sessionId\":\""));
     }
     if begin.contains("\"responderUsername\":") && begin.contains("\"requests\":[") {
-        // The session's id is at the end.
+        // The session's id is at the end of the document.
         return found(Client::Vscode, None);
     }
     if begin.starts_with("{\"info\":{") && begin.contains("\"id\":\"ses_") {
@@ -139,16 +139,16 @@ fn of_client(client: Client, key: Option<&str>, path: &Path) -> Found {
     Found { client, key, within: None }
 }
 
-/// A line shows that the file is another program's, although other lines are like those of a client.
+/// A line shows that the file belongs to another program, although other lines resemble a client's.
 struct OfAnother;
 
-/// What a file is, by the first of its records that shows it.
+/// Recognises a file by the first record that shows its client.
 fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother> {
     for record in records {
         let Ok(value) = serde_json::from_slice::<Value>(record) else {
             continue;
         };
-        // Qoder's transcripts: their messages are like Claude Code's.
+        // Qoder's transcripts, whose messages resemble Claude Code's.
         let is_of_qoder = get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none();
         if is_of_qoder || printed::is_of_another(&value) || Forms::built_in().log_of(&value).is_some() {
             return Err(OfAnother);
@@ -165,7 +165,7 @@ fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother
     Ok(None)
 }
 
-/// The session of the thread that asked for a sub-agent of Codex, where the sub-agent's file has not the id of that session.
+/// The session of the thread that asked for a Codex sub-agent, if the sub-agent's file does not have that session's id.
 fn of_thread(value: &Value) -> Option<Within> {
     let meta = value.get("payload")?;
     let session = get::text(meta, "/session_id");
@@ -178,7 +178,7 @@ fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     text.split_once(words)?.1.split('"').next()
 }
 
-/// The client that writes such a line, and its session; `None` if the line does not show it.
+/// The client that writes such records, and the session; `None` if the record does not show it.
 fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     let kind = get::text(value, "/type").unwrap_or_default();
     let session = get::text(value, "/sessionId");
@@ -211,11 +211,11 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
         let session = session.or_else(|| get::text(value, "/v/sessionId"));
         return Some((Client::Vscode, session));
     }
-    // Before it had an envelope.
+    // From before records had an envelope.
     if kind.is_empty() && has("id") && has("timestamp") && has("instructions") {
         return Some((Client::Codex, get::text(value, "/id")));
     }
-    // The first form has no version, and the model in its place.
+    // The first version has the model instead of a version.
     if kind == "session" && (has("version") || has("modelId")) && has("cwd") && has("id") {
         return Some((Client::Pi, get::text(value, "/id")));
     }
@@ -244,12 +244,12 @@ fn is_of_claude(value: &Value, kind: &str) -> bool {
         "custom-title",
         "ai-title",
     ];
-    // Programs that write such files leave out the lines' ids.
+    // Other programs that write such files omit the ids of lines.
     let is_said = || matches!(kind, "user" | "assistant") && value.pointer("/message/content").is_some();
     META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some() || is_said()
 }
 
-/// The folder below `chats`: the session that a sub-agent of Gemini's is of.
+/// The name of the folder below `chats`: the session of a Gemini sub-agent.
 fn folder_of_chats(path: &Path) -> Option<String> {
     let folder = path.parent()?;
     (folder.parent()?.file_name()? == "chats").then(|| Some(folder.file_name()?.to_string_lossy().into_owned()))?
@@ -267,7 +267,7 @@ fn of_document(value: &Value) -> Option<(Client, String)> {
     value.get("messages").map(|_| (Client::OpenCode, session.to_owned()))
 }
 
-/// The folder `storage` of `OpenCode` 1.1, of which the document is a session, a message or a part.
+/// The folder `storage` of `OpenCode` 1.1 that a session, message or part document belongs to.
 fn tree_of(value: &Value, path: &Path) -> Option<PathBuf> {
     let id = get::text(value, "/id")?;
     let folder = match id.get(..4)? {

@@ -1,4 +1,4 @@
-//! What the files of a session have.
+//! The content of a session's files.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use super::lines::Left;
 use super::note::Note;
 use crate::events::Thread;
 
-/// What a reader gives of the files of one session.
+/// The result of reading the files of one session.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     pub(super) threads: Vec<Thread>,
-    /// What was left out, by file.
+    /// Parts that were not read, by file.
     pub(super) left: Vec<(PathBuf, Left)>,
-    /// What else the spans do not have.
+    /// Other data that the spans lack.
     pub(super) notes: Vec<Note>,
 }

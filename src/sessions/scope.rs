@@ -11,7 +11,7 @@ pub(super) fn scope() -> Arc<Scope> {
     })
 }
 
-/// Whether a session file gave the span.
+/// Whether a span was read from a session file.
 pub(crate) fn is_of_session(span: &Span) -> bool {
     span.scope.name == SESSION_SCOPE
 }

@@ -1,4 +1,4 @@
-//! SQLite databases of others. They are only read; a database that its client has open is no obstacle.
+//! SQLite databases of other programs. They are only read, and their programs may have them open.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,35 +12,35 @@ use super::error::SessionError;
 use super::opened::open_file;
 use crate::forms::{DatabaseForm, databases};
 
-/// Steps of `SQLite`'s machine that reading may take: a few a row, and a row takes some bytes of the file. A damaged or forged file can
-/// have more rows than it has room for.
-const STEPS: u64 = 10_000_000;
-const STEPS_A_BYTE: u64 = 8;
-/// They are counted in so many.
-const COUNTED: i32 = 10_000;
+/// Maximum number of steps of `SQLite`'s machine for reading: a few per row, and a row takes some bytes of the file. A damaged or forged
+/// file can claim more rows than it has space for.
+const MAX_STEPS: u64 = 10_000_000;
+const MAX_STEPS_PER_BYTE: u64 = 8;
+/// The number of steps counted at a time.
+const STEP_BATCH: i32 = 10_000;
 
-/// Opens a database in which no value takes more than `longest` bytes of the file.
+/// Opens a database, with a limit of `longest` bytes of the file per value.
 pub(super) fn open(path: &Path, longest: usize) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     let bytes = size(path);
-    // A text in UTF-16 is longer in UTF-8, and so is a row with what it is sorted by.
-    let value = bytes.min(longest).saturating_mul(2).saturating_add(SCHEMA);
+    // UTF-16 text may be longer in UTF-8, and a row is longer with its sort key.
+    let value = bytes.min(longest).saturating_mul(2).saturating_add(MAX_SCHEMA);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(value).unwrap_or(i32::MAX))?;
-    let mut left = (bytes as u64).saturating_mul(STEPS_A_BYTE).saturating_add(STEPS);
+    let mut left = (bytes as u64).saturating_mul(MAX_STEPS_PER_BYTE).saturating_add(MAX_STEPS);
     let is_spent = move || {
-        left = left.saturating_sub(COUNTED.unsigned_abs().into());
+        left = left.saturating_sub(STEP_BATCH.unsigned_abs().into());
         left == 0
     };
-    connection.progress_handler(COUNTED, Some(is_spent))?;
+    connection.progress_handler(STEP_BATCH, Some(is_spent))?;
     Ok(connection)
 }
 
-/// No table of a client has a longer definition.
-const SCHEMA: usize = 64 << 10;
+/// Maximum size in bytes of a table definition.
+const MAX_SCHEMA: usize = 64 << 10;
 
-/// Bytes of a database and of its journal, where what is new is first.
+/// The size in bytes of a database and of its journal, which receives new data first.
 fn size(path: &Path) -> usize {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");
@@ -48,10 +48,10 @@ fn size(path: &Path) -> usize {
     usize::try_from(bytes.into_iter().fold(0, u64::saturating_add)).unwrap_or(usize::MAX)
 }
 
-/// How every SQLite database begins.
+/// The first bytes of every SQLite database.
 const SQLITE: [u8; 16] = *b"SQLite format 3\0";
 
-/// The lines of JSON that the table of a known database makes of it, at most so many bytes; `None` where it is none of those.
+/// The JSON lines built from a known database, at most `limit` bytes; `None` if the file is not a known database.
 pub(crate) fn lines_of_database(path: &Path, limit: usize) -> Option<Result<String, SessionError>> {
     let mut begin = [0; SQLITE.len()];
     open_file(path).ok()?.read_exact(&mut begin).ok()?;

@@ -1,9 +1,8 @@
-//! Which sessions change while their clients work.
+//! Detects sessions that change while their clients work.
 //!
-//! A look asks the file system for the state of the folders and files that it knows: a folder is listed again when its time changed, a
-//! file belongs to a changed session when its inode, length or time did. That costs a few microseconds a file, and needs nothing of the
-//! system that some file systems do not have. Above [`AT_ONCE`] files, those that changed last are looked at each time and the others in
-//! turn.
+//! Each look asks the file system for the state of all known folders and files: a folder is listed again when its time changed, and a
+//! file's session counts as changed when the file's inode, length or time did. That costs a few microseconds per file, and needs no
+//! feature that some file systems lack. Above [`MAX_CHECKED`] files, each look checks those that changed last, and the others in turn.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -15,32 +14,32 @@ use super::group::Sessions;
 use super::recognise::{Found, recognised};
 use crate::hash::HashMap;
 
-/// So many files are looked at each time.
-const AT_ONCE: usize = 1_000;
+/// Maximum number of files checked per look.
+const MAX_CHECKED: usize = 1_000;
 
-/// So many files that are new are looked at each time.
-const NEW_AT_ONCE: usize = 10_000;
+/// Maximum number of new files checked per look.
+const MAX_NEW_CHECKED: usize = 10_000;
 
-/// So many files that were there before the watch began are looked into each time.
-const LOOKED_INTO: usize = 64;
+/// Maximum number of files from before the watch that are opened per look.
+const MAX_OPENED: usize = 64;
 
-/// Folders of session files that are looked at again and again.
+/// Watches folders of session files.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     roots: Vec<PathBuf>,
-    /// The folders below the roots, and what each was when it was listed.
-    folders: HashMap<PathBuf, State>,
+    /// The folders below the roots, with their state when they were listed.
+    folders: HashMap<PathBuf, FileState>,
     files: Vec<Watched>,
     known: HashMap<PathBuf, usize>,
-    /// Where the next look goes on among the files that changed long ago.
+    /// The position of the next look among files that changed long ago.
     turn: usize,
-    /// So many of the first files were looked into.
+    /// The number of first files already opened.
     looked_into: usize,
 }
 
-/// What is compared.
+/// The compared state of a file or folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct State {
+struct FileState {
     inode: u64,
     length: u64,
     changed: (i64, i64),
@@ -49,24 +48,24 @@ struct State {
 #[derive(Debug)]
 struct Watched {
     path: PathBuf,
-    state: State,
+    state: FileState,
     found: Option<Found>,
-    /// Whether it was looked into.
+    /// Whether it was opened.
     looked: bool,
-    /// It cannot be read, and is not looked at before this.
+    /// Set if it cannot be read: it is not checked before this.
     paused: Option<Instant>,
 }
 
-/// What a look found.
+/// The result of a look.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// The sessions of which a file changed since the last look, each with all its files.
+    /// The sessions with a changed file since the last look, each with all its files.
     pub(crate) changed: Sessions,
-    /// Files that were there before the watch began and were looked into now, with the time of their last change in nanoseconds.
+    /// Files from before the watch that were opened now, with the time of their last change in nanoseconds.
     pub(crate) met: Vec<(Found, u64)>,
 }
 
-impl State {
+impl FileState {
     fn of(about: &Metadata) -> Self {
         Self {
             inode: about.ino(),
@@ -75,7 +74,7 @@ impl State {
         }
     }
 
-    /// When it was changed, in nanoseconds since 1970.
+    /// The time of the last change, in nanoseconds since 1970.
     fn changed_at(&self) -> u64 {
         let (seconds, nanos) = self.changed;
         let seconds = u64::try_from(seconds).unwrap_or_default();
@@ -86,20 +85,20 @@ impl State {
 }
 
 impl Watch {
-    /// Watches what is in these folders from now on. `take_all`: the first look gives what is there already.
+    /// Watches these folders from now on. `take_all`: the first look also returns existing sessions.
     pub(crate) fn new(roots: Vec<PathBuf>, take_all: bool) -> Self {
         let mut out = Self { roots, ..Self::default() };
         if !take_all {
             out.list_folders();
             for index in 0..out.files.len() {
                 let Some(file) = out.files.get_mut(index) else { continue };
-                file.state = fs::metadata(&file.path).map(|about| State::of(&about)).unwrap_or_default();
+                file.state = fs::metadata(&file.path).map(|about| FileState::of(&about)).unwrap_or_default();
             }
         }
         out
     }
 
-    /// What changed since the last look, and what was there before.
+    /// Returns changes since the last look, and files from before the watch.
     pub(crate) fn look(&mut self) -> Look {
         self.list_folders();
         let mut changed: BTreeSet<Found> = BTreeSet::new();
@@ -113,7 +112,7 @@ impl Watch {
             let Some(file) = self.files.get_mut(index).filter(|file| file.paused.is_none()) else {
                 continue;
             };
-            // A link that took a file's place leads elsewhere.
+            // Do not follow a link that has replaced a file.
             let about = match self.roots.contains(&file.path) {
                 true => fs::metadata(&file.path),
                 false => fs::symlink_metadata(&file.path),
@@ -121,7 +120,7 @@ impl Watch {
             let Some(about) = about.ok().filter(Metadata::is_file) else {
                 continue;
             };
-            let state = State::of(&about);
+            let state = FileState::of(&about);
             if state == file.state {
                 continue;
             }
@@ -142,7 +141,7 @@ impl Watch {
         }
     }
 
-    /// These sessions, each with all its files. One with a file that cannot be read waits for that.
+    /// These sessions, each with all its files, except those with a file that cannot be read.
     pub(crate) fn sessions_of(&self, wanted: &BTreeSet<Found>) -> Sessions {
         let mut out = Sessions::default();
         if wanted.is_empty() {
@@ -174,7 +173,7 @@ impl Watch {
         paused.filter_map(|file| file.found.clone()).collect()
     }
 
-    /// Does not look at a file before this: reading it takes long, and fails.
+    /// Skips a file until this time, because reading it takes long and fails.
     pub(crate) fn pause(&mut self, path: &Path, until: Instant) {
         let index = self.known.get(path).copied();
         if let Some(file) = index.and_then(|index| self.files.get_mut(index)) {
@@ -182,28 +181,28 @@ impl Watch {
         }
     }
 
-    /// The files to look at: all, or those that are new, the newest of the others and some of the rest.
+    /// The files to check: all, or new ones, the newest of the others and some of the rest.
     fn due(&mut self) -> Vec<usize> {
         let count = self.files.len();
-        if count <= AT_ONCE {
+        if count <= MAX_CHECKED {
             return (0..count).collect();
         }
         let mut by_time: Vec<usize> = (0..count).collect();
-        let is_new = |index: &usize| self.files.get(*index).is_some_and(|file| file.state == State::default());
-        let new: Vec<usize> = (0..count).rev().filter(is_new).take(NEW_AT_ONCE).collect();
+        let is_new = |index: &usize| self.files.get(*index).is_some_and(|file| file.state == FileState::default());
+        let new: Vec<usize> = (0..count).rev().filter(is_new).take(MAX_NEW_CHECKED).collect();
         let time = |index: &usize| self.files.get(*index).map(|file| std::cmp::Reverse(file.state.changed));
-        by_time.select_nth_unstable_by_key(AT_ONCE / 2, time);
-        by_time.truncate(AT_ONCE / 2);
-        by_time.extend((0..AT_ONCE / 2).map(|step| (self.turn + step) % count));
-        self.turn = (self.turn + AT_ONCE / 2) % count;
+        by_time.select_nth_unstable_by_key(MAX_CHECKED / 2, time);
+        by_time.truncate(MAX_CHECKED / 2);
+        by_time.extend((0..MAX_CHECKED / 2).map(|step| (self.turn + step) % count));
+        self.turn = (self.turn + MAX_CHECKED / 2) % count;
         by_time.extend(new);
         by_time
     }
 
-    /// Looks into files that were there before the watch began: those below the folders of what changed, which may be of the same
-    /// session, and some others each time. Gives those of sessions.
+    /// Opens files from before the watch: those below the folders of changed files, which may belong to the same session, and some
+    /// others per look. Returns the session files among them.
     fn recognise(&mut self, near: &BTreeSet<PathBuf>) -> Vec<(Found, u64)> {
-        let (mut met, mut others) = (Vec::new(), LOOKED_INTO);
+        let (mut met, mut others) = (Vec::new(), MAX_OPENED);
         for file in self.files.iter_mut().skip(self.looked_into) {
             let is_near = file.path.ancestors().any(|folder| near.contains(folder));
             if !file.looked && (is_near || others > 0) {
@@ -218,7 +217,7 @@ impl Watch {
         met
     }
 
-    /// Lists the folders that are new or changed.
+    /// Lists new and changed folders.
     fn list_folders(&mut self) {
         let mut waiting: Vec<PathBuf> = self.roots.clone();
         waiting.extend(self.folders.keys().cloned());
@@ -227,11 +226,11 @@ impl Watch {
                 self.folders.remove(&folder);
                 continue;
             };
-            let state = State::of(&about);
+            let state = FileState::of(&about);
             if self.folders.get(&folder) == Some(&state) {
                 continue;
             }
-            // Of a file that is a root.
+            // A root may be a file.
             if !about.is_dir() {
                 self.add(folder);
                 continue;
@@ -255,7 +254,7 @@ impl Watch {
         self.known.insert(path.clone(), self.files.len());
         self.files.push(Watched {
             path,
-            state: State::default(),
+            state: FileState::default(),
             found: None,
             looked: false,
             paused: None,
@@ -263,7 +262,7 @@ impl Watch {
     }
 }
 
-/// The database that a journal beside it is of: what is new is in the journal first.
+/// The database of a journal, which receives new data first.
 fn of_database_beside(path: &Path) -> Option<Found> {
     let name = path.to_str()?.strip_suffix("-wal")?;
     recognised(Path::new(name))
@@ -276,7 +275,7 @@ mod tests {
     #[test]
     fn a_new_file_beside_very_many_is_seen_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        for number in 0..3 * AT_ONCE {
+        for number in 0..3 * MAX_CHECKED {
             fs::write(folder.path().join(format!("{number}.txt")), "").expect("written");
         }
         let mut watch = Watch::new(vec![folder.path().to_owned()], false);

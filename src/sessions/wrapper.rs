@@ -1,7 +1,7 @@
-//! What the client puts around the words that a person typed: the time, reminders.
+//! Text that the client adds around a person's: the time, reminders.
 
-/// What is before and after the typed words in what the model was given; `None` where they are not in it. Words that the wrapper has too
-/// are those on lines of their own.
+/// The text before and after the typed text in the model's input; `None` if the input does not contain it. If the typed text occurs
+/// several times, the occurrence on separate lines counts.
 pub(super) fn around<'t>(given: &'t str, typed: &str) -> Option<[&'t str; 2]> {
     if typed.is_empty() {
         return None;

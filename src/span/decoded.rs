@@ -1,4 +1,4 @@
-//! What a reader of OTLP returns: the items, and those that it had to refuse.
+//! What an OTLP reader returns: the items it read and the ones it refused.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The word of the endpoint's path: `traces`, `logs`, `metrics`.
+    /// The word used in the endpoint's path: `traces`, `logs` or `metrics`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Signal {
         }
     }
 
-    /// The path that takes this signal, `/v1/traces` and so on.
+    /// The endpoint's path, such as `/v1/traces`.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -42,12 +42,12 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Items that were read, and those that could not be used. One bad span does not take its batch with it.
+/// The items that were read, and those that could not be. One bad span does not cost the rest of its batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded<T> {
-    /// What was read, in the order of the message.
+    /// Items in the order of the message.
     pub items: Vec<T>,
-    /// What was not, in the order of the message.
+    /// Refused items in the order of the message.
     pub refused: Vec<Refused>,
 }
 
@@ -63,9 +63,9 @@ impl<T> Default for Decoded<T> {
 /// One item that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Where it is.
+    /// Its place in the message.
     pub path: ItemPath,
-    /// Why.
+    /// The reason.
     pub reason: RefusedReason,
 }
 
@@ -109,7 +109,7 @@ pub enum RefusedReason {
     SpanId(IdFault),
     /// The parent's id.
     ParentId(IdFault),
-    /// Anything in it.
+    /// Any other part of it.
     Content(ContentFault),
 }
 
@@ -119,9 +119,9 @@ pub enum RefusedReason {
 pub enum ContentFault {
     /// Text is not UTF-8.
     Utf8,
-    /// Values nest too deep.
+    /// Values nest too deeply.
     Depth,
-    /// A value has another type than OTLP gives it.
+    /// A value has a type that OTLP does not allow there.
     Value,
     /// The bytes are not protobuf.
     Encoding,
@@ -139,7 +139,7 @@ impl fmt::Display for ContentFault {
 }
 
 impl RefusedReason {
-    /// What is wrong with the id, if that is the reason.
+    /// The fault of the id, if an id is the reason.
     #[must_use]
     pub fn fault(self) -> Option<IdFault> {
         match self {
@@ -186,19 +186,19 @@ impl fmt::Display for RefusedReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdFault {
-    /// Not there.
+    /// The id is missing.
     Missing,
     /// All bytes are zero.
     Zero,
-    /// Has this many bytes.
+    /// The length in bytes is wrong; this is the actual one.
     Length(usize),
-    /// Text that is the base64 form of an id.
+    /// The text is an id in base64.
     Base64,
-    /// Text that is no id in any form.
+    /// The text is not an id in any form.
     NotHex,
 }
 
-/// The fault of id bytes that are not an id of `want` bytes.
+/// The fault of bytes that are not an id of `want` bytes.
 #[cfg(feature = "protobuf")]
 #[must_use]
 pub(crate) fn id_fault(bytes: &[u8], want: usize) -> IdFault {

@@ -1,4 +1,4 @@
-//! Spans or log records by their resource and scope, in the order of first appearance.
+//! Groups spans or log records by resource and scope, in the order of first appearance.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ pub(crate) type OfScope<'a, T> = (&'a Arc<Scope>, Vec<&'a T>);
 /// The scopes of each resource.
 pub(crate) type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<OfScope<'a, T>>)>;
 
-/// Equal resources are one group even if they came in different messages: those with the same key. So are the scopes of a resource.
+/// Groups items by resource, then by scope. Those with equal keys are one group, even across messages.
 pub(crate) fn group_by<'a, T, K: Hash + Eq>(
     items: &'a [T],
     of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>),

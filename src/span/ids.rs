@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The hexadecimal digit of a number below 16.
 fn digit(number: u8) -> u8 {
     if number < 10 { b'0' + number } else { b'a' + number - 10 }
 }
@@ -29,14 +28,14 @@ macro_rules! id {
         pub struct $name([u8; $bytes]);
 
         impl $name {
-            /// The id with these bytes; `None` for another length or for all zeros, which mean "no id" in OTLP.
+            /// The id with these bytes; `None` if the length is wrong or all bytes are zero, which means "no id" in OTLP.
             #[must_use]
             pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
                 let bytes: [u8; $bytes] = bytes.try_into().ok()?;
                 (bytes != [0; $bytes]).then_some(Self(bytes))
             }
 
-            /// The id with these hexadecimal digits, in any case.
+            /// Parses hexadecimal digits of any case.
             #[must_use]
             pub fn from_hex(text: &str) -> Option<Self> {
                 if text.len() != $bytes * 2 {
@@ -77,12 +76,12 @@ macro_rules! id {
 }
 
 id!(
-    /// Names one trace, worldwide.
+    /// Identifies a trace worldwide.
     TraceId,
     16
 );
 id!(
-    /// Names one span within its trace.
+    /// Identifies a span within its trace.
     SpanId,
     8
 );

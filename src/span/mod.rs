@@ -1,7 +1,7 @@
 //! OTLP's own values, lossless: spans, events, links, log records, resources and scopes.
 //!
-//! Names and meaning are those of the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto`
-//! and `logs/v1/logs.proto`). Attributes are a *list*: a key may occur twice, the last one wins.
+//! Names and meanings follow the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto` and `logs/v1/logs.proto`). Attributes
+//! are a *list*: if a key occurs twice, the last value wins.
 //!
 //! ```
 //! use spanbridge::span::json;
@@ -32,24 +32,24 @@ pub(crate) use time::TimeUnit;
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};
 
-/// The attribute that lists which of a span's times are substitutes, because the client or the document lacks them: `start`,
-/// `end` or both. `duration known`: the time between them was measured.
+/// Attribute that lists which of a span's times are substitutes because the client or the document lacks them: `start`, `end` or both.
+/// `duration known` means that the time between them was measured.
 pub const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
 
-/// The instrumentation scope of spans from session files of coding agents. In a trace with such spans the run is read from them;
-/// what an exporter sent of it is evidence.
+/// Instrumentation scope of spans from coding agents' session files. In a trace with such spans, the run is built from them; spans from an
+/// exporter only serve as evidence.
 pub const SESSION_SCOPE: &str = "spanbridge.session";
 
-/// The instrumentation scope of spans that were made of log records, where a coding agent exports no spans.
+/// Instrumentation scope of spans built from log records, for coding agents that export no spans.
 pub const LOGS_SCOPE: &str = "spanbridge.logs";
 
-/// The instrumentation scope of what people judge of a run when it is over.
+/// Instrumentation scope of people's annotations, written after a run is over.
 pub const ANNOTATION_SCOPE: &str = "spanbridge.evaluations";
 
-/// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
+/// 2000-01-01, before any client recorded a run. An earlier time counts as missing if the trace has later ones.
 pub(crate) const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
 
-/// 2200-01-01: an end after it is what programs write that have none, such as the largest number.
+/// 2200-01-01. A later end time is a placeholder, such as the largest number, that programs write when they have none.
 pub(crate) const LATEST: UnixNanos = UnixNanos(7_258_118_400_000_000_000);
 
 /// The entity that produced spans: a process, a service, a function.
@@ -63,12 +63,12 @@ pub struct Resource {
     pub schema_url: String,
 }
 
-/// The instrumentation that produced spans.
+/// The instrumentation that created spans.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scope {
     /// For example `openinference.instrumentation.langchain`.
     pub name: String,
-    /// Empty when the instrumentation gives none.
+    /// Empty if the instrumentation gives none.
     pub version: String,
     /// Attributes of the scope.
     pub attributes: Attributes,
@@ -81,7 +81,7 @@ pub struct Scope {
 /// The role of a span between processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SpanKind {
-    /// Not said (0).
+    /// Unspecified (0).
     #[default]
     Unspecified,
     /// Inside one process (1).
@@ -94,7 +94,7 @@ pub enum SpanKind {
     Producer,
     /// Takes a message from a queue (5).
     Consumer,
-    /// A number that this version of the protocol does not know.
+    /// A number unknown to this version of the protocol.
     Other(i32),
 }
 
@@ -133,12 +133,12 @@ impl SpanKind {
 pub struct Status {
     /// 0 unset, 1 ok, 2 error; other numbers are kept.
     pub code: i32,
-    /// Empty when the exporter gives none.
+    /// Empty if the exporter gives none.
     pub message: String,
 }
 
 impl Status {
-    /// Whether the code means that the operation failed.
+    /// Whether the code says that the operation failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.code == 2
@@ -148,11 +148,11 @@ impl Status {
 /// Something that happened at one time inside a span.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub time: UnixNanos,
     /// For example `exception`.
     pub name: String,
-    /// What is known of it.
+    /// Details of the event.
     pub attributes: Attributes,
     /// How many attributes the exporter left out.
     pub dropped_attributes: u32,
@@ -167,7 +167,7 @@ pub struct Link {
     pub span_id: SpanId,
     /// W3C trace state of the other span.
     pub trace_state: String,
-    /// What is known of the link.
+    /// Details of the link.
     pub attributes: Attributes,
     /// How many attributes the exporter left out.
     pub dropped_attributes: u32,
@@ -184,11 +184,11 @@ pub struct Span {
     pub span_id: SpanId,
     /// W3C trace state.
     pub trace_state: String,
-    /// `None` at a root.
+    /// `None` for a root span.
     pub parent: Option<SpanId>,
     /// W3C trace flags and the remote bits.
     pub flags: u32,
-    /// What the instrumentation calls it.
+    /// The name given by the instrumentation.
     pub name: String,
     /// Its role between processes.
     pub kind: SpanKind,
@@ -196,11 +196,11 @@ pub struct Span {
     pub start: UnixNanos,
     /// When it ended; zero while it runs.
     pub end: UnixNanos,
-    /// In the order in which they were recorded.
+    /// In recorded order.
     pub attributes: Attributes,
     /// How many attributes the exporter left out.
     pub dropped_attributes: u32,
-    /// In the order in which they were recorded.
+    /// In recorded order.
     pub events: Vec<Event>,
     /// How many events the exporter left out.
     pub dropped_events: u32,
@@ -210,9 +210,9 @@ pub struct Span {
     pub dropped_links: u32,
     /// How it ended.
     pub status: Status,
-    /// Who produced it, shared by the spans of one message.
+    /// The entity that produced it, shared by the spans of a message.
     pub resource: Arc<Resource>,
-    /// Which instrumentation produced it, shared likewise.
+    /// The instrumentation that created it, shared by the spans of a message.
     pub scope: Arc<Scope>,
 }
 
@@ -249,18 +249,18 @@ impl Span {
     }
 }
 
-/// One OTLP log record. Several instrumentations put what was said to a model into these.
+/// One OTLP log record. Several instrumentations put a model's messages into log records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {
-    /// Trace that it belongs to, if recorded.
+    /// The trace it belongs to, if recorded.
     pub trace_id: Option<TraceId>,
-    /// Span that it belongs to, if recorded.
+    /// The span it belongs to, if recorded.
     pub span_id: Option<SpanId>,
-    /// When it happened; many exporters leave it out.
+    /// When it happened; many exporters omit it.
     pub time: Option<UnixNanos>,
     /// When the SDK saw it.
     pub observed_time: Option<UnixNanos>,
-    /// 1 to 24, 0 not said.
+    /// 1 to 24; 0 means unspecified.
     pub severity: i32,
     /// The producer's own word for the severity.
     pub severity_text: String,
@@ -268,36 +268,36 @@ pub struct LogRecord {
     pub event_name: String,
     /// The record's body.
     pub body: AnyValue,
-    /// What is known of it.
+    /// Details of the record.
     pub attributes: Attributes,
     /// How many attributes the exporter left out.
     pub dropped_attributes: u32,
     /// W3C trace flags.
     pub flags: u32,
-    /// Who produced it.
+    /// The entity that produced it.
     pub resource: Arc<Resource>,
-    /// Which instrumentation or logger produced it.
+    /// The instrumentation or logger that produced it.
     pub scope: Arc<Scope>,
 }
 
 impl LogRecord {
-    /// The record's event name, wherever the client put it (field or attribute).
+    /// The event's name, from the attribute or the field, depending on the client.
     #[must_use]
     pub fn name(&self) -> &str {
-        // The attribute first: Codex's event name is a place in its source.
+        // The attribute comes first: Codex puts a source location into the event name.
         let name = match self.attributes.get("event.name").and_then(AnyValue::as_str) {
             Some(name) if !name.is_empty() => name,
             _ if self.event_name.is_empty() => return self.attributes.text("otel.event.name").unwrap_or_default(),
             _ => return &self.event_name,
         };
-        // Claude Code: the bare name here, the whole one as the body.
+        // Claude Code writes the bare name here and the full name as the body.
         match self.body.as_str() {
             Some(whole) if whole.len() > name.len() && whole.ends_with(name) && !whole.contains(' ') => whole,
             _ => name,
         }
     }
 
-    /// The time of the record, else the time at which the SDK saw it.
+    /// The time of the event, or else when the SDK saw it.
     #[must_use]
     pub fn when(&self) -> UnixNanos {
         self.time.or(self.observed_time).unwrap_or(UnixNanos(0))

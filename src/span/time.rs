@@ -1,35 +1,34 @@
-//! Nanoseconds since 1970, and the spellings that documents want.
+//! Nanoseconds since 1970, and the time formats that documents use.
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-/// Nanoseconds since 1970-01-01T00:00:00Z, as OTLP writes times.
+/// Nanoseconds since 1970-01-01T00:00:00Z, the form of OTLP's times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UnixNanos(pub u64);
 
 impl UnixNanos {
-    /// Seconds as a float: about 240 ns steps in our days.
+    /// Seconds as a float; present-day times have a resolution of about 240 ns.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "documents want f64 seconds; order is decided on nanoseconds before"
     )]
     pub fn seconds(self) -> f64 {
-        // Whole microseconds first: dividing the full count loses more than the documents can show.
+        // Split off whole seconds first: dividing the full count loses more precision than documents show.
         let seconds = self.0 / 1_000_000_000;
         let nanos = self.0 % 1_000_000_000;
         seconds as f64 + nanos as f64 / 1e9
     }
 
-    /// Seconds as a float, to the microsecond: what is below is left out.
+    /// Seconds as a float, truncated to microseconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
     pub fn seconds_micros(self) -> f64 {
         (self.0 / 1_000) as f64 / 1e6
     }
 
-    /// From seconds as a float, to the microsecond (a float of present times has no more); negative and non-finite numbers become
-    /// 0.
+    /// Converts seconds as a float, to the microsecond (a present-day float is no more precise). Negative and non-finite numbers become 0.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -48,26 +47,26 @@ impl UnixNanos {
         )
     }
 
-    /// Milliseconds from `earlier` to this, rounded to the nearest; 0 if this is the earlier one.
+    /// Milliseconds since `earlier`, rounded to the nearest; 0 if this time is the earlier one.
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         let nanos = self.0.saturating_sub(earlier.0);
         nanos / 1_000_000 + u64::from(nanos % 1_000_000 >= 500_000)
     }
 
-    /// `2026-01-01T10:00:00.000Z`, or six digits where there are microseconds.
+    /// `2026-01-01T10:00:00.000Z`, with six digits if there are microseconds.
     #[must_use]
     pub fn rfc3339(self) -> String {
         self.format("Z", self.places())
     }
 
-    /// `2026-01-01T10:00:00.000000Z`: always six digits.
+    /// `2026-01-01T10:00:00.000000Z`, always with six digits.
     #[must_use]
     pub fn rfc3339_micros(self) -> String {
         self.format("Z", 6)
     }
 
-    /// `2026-01-01T10:00:00.000+00:00`, or six digits where there are microseconds.
+    /// `2026-01-01T10:00:00.000+00:00`, with six digits if there are microseconds.
     #[must_use]
     pub fn rfc3339_offset(self) -> String {
         self.format("+00:00", self.places())
@@ -77,12 +76,12 @@ impl UnixNanos {
         if (self.0 / 1_000).is_multiple_of(1_000) { 3 } else { 6 }
     }
 
-    /// The calendar is jiff's. The digits are written here: a large document has very many times, and jiff's printer takes
-    /// about half as long again.
+    /// The date comes from jiff, but the digits are written here: large documents contain many times, and jiff's printer takes about
+    /// 50 % longer.
     fn format(self, zone: &str, places: usize) -> String {
         let seconds = self.0 / 1_000_000_000;
         let micros = (self.0 % 1_000_000_000) as u32 / 1_000;
-        // Every count of nanoseconds in 64 bits is a time that jiff has.
+        // jiff can represent every 64-bit count of nanoseconds.
         let date = Timestamp::from_nanosecond(self.0.into()).map(|time| Offset::UTC.to_datetime(time).date());
         let [year, month, day] = date.map_or([0; 3], |date| {
             [date.year(), date.month().into(), date.day().into()].map(|number| u32::from(number.unsigned_abs()))
@@ -114,7 +113,7 @@ fn two_digits(number: u32) -> [u8; 2] {
     [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
 }
 
-/// A unit that some clients write where nanoseconds should be.
+/// A time unit that some clients use instead of nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
     Milliseconds,
@@ -122,17 +121,17 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Seconds of 2015-01-01 and 2100-01-01: a time of our days.
+    /// 2015-01-01 to 2100-01-01 in seconds: plausible present-day times.
     const OUR_DAYS: std::ops::Range<u64> = 1_420_070_400..4_102_444_800;
 
-    /// The unit in which a time is of our days; `None` for nanoseconds, and for what is of our days in no unit.
+    /// The unit in which a time is plausible; `None` for nanoseconds, and if no unit makes it plausible.
     pub(crate) fn of(time: UnixNanos) -> Option<Self> {
         [Self::Milliseconds, Self::Microseconds]
             .into_iter()
             .find(|unit| Self::OUR_DAYS.contains(&(unit.nanos(time).0 / 1_000_000_000)))
     }
 
-    /// A time that was written in this unit.
+    /// Converts a time written in this unit to nanoseconds.
     pub(crate) fn nanos(self, time: UnixNanos) -> UnixNanos {
         let factor = match self {
             Self::Milliseconds => 1_000_000,
@@ -141,8 +140,8 @@ impl TimeUnit {
         UnixNanos(time.0.saturating_mul(factor))
     }
 
-    /// A time as a list of traces shows it, in the unit in which it is a present time. Whether all times of the trace agree on
-    /// that unit, one alone does not show.
+    /// A time as shown in lists of traces, converted from the unit in which it is plausible. A single time cannot show whether all times of
+    /// its trace agree on that unit.
     #[cfg(feature = "protobuf")]
     pub(crate) fn in_nanoseconds(time: u64) -> u64 {
         let time = UnixNanos(time);

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 
-/// An OTLP value. Every type of the protocol is kept unchanged.
+/// An OTLP value. Every type of the protocol is kept as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum AnyValue {
     /// Nothing set.
@@ -11,15 +11,15 @@ pub enum AnyValue {
     Empty,
     /// Text.
     String(String),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A signed integer.
     Int(i64),
-    /// A floating point number; may be NaN or infinite.
+    /// A floating-point number; may be NaN or infinite.
     Double(f64),
     /// A list.
     Array(Vec<AnyValue>),
-    /// A map, in recorded order; a key may occur twice.
+    /// A map in recorded order; a key may occur twice.
     KvList(Vec<(String, AnyValue)>),
     /// Bytes.
     Bytes(Vec<u8>),
@@ -35,13 +35,13 @@ impl AnyValue {
         }
     }
 
-    /// Whether nothing is set.
+    /// Whether no value is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
-    /// The same value as JSON: bytes as base64 text, NaN and infinities as null, the last of equal keys.
+    /// Converts to JSON: bytes become base64, NaN and infinities become null, and the last of equal keys wins.
     #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
@@ -56,7 +56,7 @@ impl AnyValue {
         }
     }
 
-    /// A JSON value as an OTLP value. Numbers beyond `i64` become doubles.
+    /// Converts a JSON value. Integers beyond `i64` become doubles.
     #[must_use]
     pub fn from_json(value: &Value) -> Self {
         match value {
@@ -102,7 +102,7 @@ impl From<bool> for AnyValue {
     }
 }
 
-/// Attributes in recorded order. A key may occur twice; [`Attributes::get`] gives the last.
+/// Attributes in recorded order. A key may occur twice; [`Attributes::get`] returns the last value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attributes(pub Vec<(String, AnyValue)>);
 
@@ -129,13 +129,13 @@ impl Attributes {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// The number of attributes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

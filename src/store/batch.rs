@@ -13,51 +13,51 @@ use super::traits::{OnAppended, Receipt};
 use crate::hash::{HashMap, HashSet};
 use crate::span::TraceId;
 
-/// Chunks that wait to be stored, and who wants to know.
+/// Chunks waiting to be stored, and the callback for the result.
 pub(super) struct Job {
     pub(super) chunks: Vec<Chunk>,
-    /// Of the trace of its one chunk, which is stored at this revision alone.
+    /// Store the job's only chunk only if its trace is at this revision.
     pub(super) revision: Option<u64>,
     pub(super) done: OnAppended<Receipt>,
 }
 
-/// Requests whose new chunks are written to the log, and not in the index yet.
+/// Requests whose new chunks are in the log but not yet in the index.
 #[derive(Default)]
 pub(super) struct Batch {
     jobs: Vec<Job>,
-    /// What each of them gets once the chunks are on the disk and in the index.
+    /// The result each job gets once the chunks are on disk and in the index.
     results: Vec<Result<Receipt, Error>>,
     new: Vec<Chunk>,
-    /// Where they are.
+    /// Positions of the new chunks.
     places: Vec<Position>,
     bytes: usize,
-    /// Of each checksum, the last new chunk that has it.
+    /// The last new chunk with each checksum.
     last: HashMap<u32, usize>,
-    /// Of each new chunk, the one before it that has the same checksum.
+    /// For each new chunk, the one before it with the same checksum.
     before: Vec<Option<usize>>,
     touched: Touched,
 }
 
-/// Traces that get new chunks, as far as anybody asked.
+/// Traces that get new chunks; built only when a revision is checked.
 #[derive(Default)]
 struct Touched {
     traces: HashSet<TraceId>,
-    /// They are those of so many chunks.
+    /// How many of the batch's chunks are in `traces`.
     count: usize,
 }
 
-/// Requests of which nothing is written, and why.
+/// Requests that were not written, and why.
 pub(super) struct NotWritten {
     pub(super) jobs: Vec<Job>,
     pub(super) error: Error,
 }
 
 impl Batch {
-    /// Compares requests with what is stored and with what is in the batch, and writes what is new to the log.
+    /// Compares requests with the store and with the batch, and writes what is new to the log.
     ///
     /// # Errors
     ///
-    /// They are not in the batch, and it takes no more.
+    /// The requests are not in the batch, and the batch accepts no more.
     pub(super) fn write(
         &mut self,
         jobs: Vec<Job>,
@@ -118,7 +118,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether a request brought this chunk. Another request did: none has a trace twice.
+    /// Whether an earlier request in the batch brought this chunk; one request never has a trace twice.
     fn has(&self, chunk: &Chunk, repetition: &mut Repetition<'_>) -> bool {
         let last = self.last.get(&chunk.checksum()).copied();
         let mut alike = std::iter::successors(last, |at| self.before.get(*at).copied().flatten())
@@ -130,7 +130,7 @@ impl Batch {
         })
     }
 
-    /// That the trace on whose revision a job depends has another one, in the index or by chunks that are stored with it.
+    /// An error if the trace is no longer at the job's revision, in the index or because of chunks in this batch.
     fn changed(&mut self, job: &Job, transaction: &mut IndexTransaction<'_>) -> Result<Option<Error>, Error> {
         let (Some(expected), Some(trace_id)) = (job.revision, job.chunks.first().and_then(Chunk::trace_id)) else {
             return Ok(None);
@@ -142,46 +142,45 @@ impl Batch {
         Ok(is_changed.then_some(Error::Changed { trace_id }))
     }
 
-    /// Whether there is no request.
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Whether anything was not stored before.
+    /// Whether the batch has chunks that were not stored before.
     pub(super) fn is_new(&self) -> bool {
         !self.new.is_empty()
     }
 
-    /// Bytes of messages that are new.
+    /// Total size of the new messages.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds the rows of the new chunks.
+    /// Adds the rows of the new chunks to the index.
     pub(super) fn add_to(&self, transaction: &mut IndexTransaction<'_>) -> Result<(), Error> {
         let mut rows = self.new.iter().zip(&self.places);
         rows.try_for_each(|(chunk, at)| transaction.add(&chunk.listed(), *at))
     }
 
-    /// The requests, and what they get if the new chunks are stored.
+    /// The jobs with the results they get if the new chunks are stored.
     pub(super) fn answers(self) -> impl Iterator<Item = (Job, Result<Receipt, Error>)> {
         self.jobs.into_iter().zip(self.results)
     }
 }
 
-/// Whether a chunk is of a trace that was deleted on request.
+/// Whether a chunk belongs to a trace that was deleted on request.
 fn is_deleted(deleted: Option<&Deletions>, chunk: &Chunk) -> bool {
     deleted.is_some_and(|deleted| chunk.trace_id().is_some_and(|trace_id| deleted.has(trace_id)))
 }
 
 impl Job {
-    /// Its trace, if that was deleted and the job depends on its revision.
+    /// Its trace, if the job depends on the trace's revision and the trace was deleted.
     fn depends_on_deleted(&self, deleted: Option<&Deletions>) -> Option<TraceId> {
         let chunk = self.revision.and(self.chunks.first())?;
         chunk.trace_id().filter(|_| is_deleted(deleted, chunk))
     }
 
-    /// Bytes of its chunks.
+    /// Total size of its chunks.
     pub(super) fn bytes(&self) -> usize {
         self.chunks.iter().map(Chunk::own_length).sum()
     }

@@ -1,7 +1,7 @@
-//! The unit of storage: the spans or log records of one trace that came in one request, or the metrics of a request.
+//! The unit of storage: the spans or log records of one trace from one request, or the metrics of a request.
 //!
-//! The chunks of a request share its bytes. If each would repeat much that is around its items, they are stored in
-//! the form of the module `shared`; which of the two is decided by the request alone.
+//! The chunks of a request share its bytes. If each would repeat much of what surrounds its items, they are stored in the
+//! form of the module `shared`; that depends on the request alone.
 
 pub(in crate::store) mod kind;
 
@@ -22,32 +22,32 @@ pub use kind::ChunkKind;
 #[derive(Debug, Clone)]
 pub struct Chunk {
     request: Arc<Request>,
-    /// Its number in the request.
+    /// Its index in the request.
     part: u32,
     is_packed: bool,
 }
 
-/// A request that was divided into chunks.
+/// A request divided into chunks.
 #[derive(Debug)]
 struct Request {
     bytes: Bytes,
     signal: Signal,
     parts: Vec<Part>,
     cuts: Cuts,
-    /// Of each chunk, as [`Listed::checksum`].
+    /// For each chunk, [`Listed::checksum`].
     checksums: Vec<u32>,
-    /// Of each envelope that is stored once for all chunks: its CRC-32. `None`: nothing is shared.
+    /// For each envelope, the CRC-32 if it is stored once for all chunks. `None`: nothing is shared.
     shared: Option<Vec<Option<u32>>>,
 }
 
-/// A request as chunks, and what they take.
+/// The chunks of a request, and their sizes.
 #[derive(Debug)]
 pub struct Divided {
     /// The chunks.
     pub chunks: Vec<Chunk>,
-    /// Bytes on the disk.
+    /// Bytes on disk.
     pub stored: usize,
-    /// Bytes of all messages, when each is read by itself.
+    /// Total size of the messages, each taken by itself.
     pub messages: usize,
 }
 
@@ -58,34 +58,34 @@ pub struct Listed<'a> {
     pub kind: ChunkKind,
     /// The result of the scan.
     pub part: Cow<'a, Part>,
-    /// CRC-32 of the message; of a chunk that shares envelopes, of what it has itself and of theirs.
+    /// CRC-32 of the message; for a chunk that shares envelopes, of its own bytes and the envelopes' checksums.
     pub checksum: u32,
     /// Length of the message in bytes.
     pub length: usize,
 }
 
-/// What is known of an envelope on the disk.
+/// What is known of a stored envelope.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StoredEnvelope {
-    /// The description of the items, if it is one of a resource.
+    /// The description of the items, if this is a resource envelope.
     pub(super) names: Names,
     pub(super) checksum: u32,
     pub(super) length: usize,
 }
 
-/// Beyond what the request has is this much copied into its chunks before they share it: once.
-const COPIES: usize = 2;
-/// Bytes that a place of an envelope takes at most, with the counts around it.
-const PLACE: usize = 12;
+/// Chunks may copy up to this many times the size of the request before they share envelopes.
+const MAX_COPY_FACTOR: usize = 2;
+/// Maximum bytes of a reference to an envelope, including the counts around it.
+const MAX_PLACE_BYTES: usize = 12;
 
 impl Chunk {
-    /// The chunks of a request that was scanned. They share its bytes.
+    /// The chunks of a scanned request. They share its bytes.
     #[must_use]
     pub fn of_request(scan: Scan, request: impl Into<Bytes>) -> Vec<Self> {
         Self::divide(scan, request).chunks
     }
 
-    /// The chunks of a request that was scanned, and what they take.
+    /// The chunks of a scanned request, and their sizes.
     #[must_use]
     pub fn divide(scan: Scan, request: impl Into<Bytes>) -> Divided {
         let bytes = request.into();
@@ -93,7 +93,7 @@ impl Chunk {
         let (parts, cuts) = scan.cut(bytes.len());
         let messages = (0..parts.len()).map(|part| cuts.length(part)).fold(0, usize::saturating_add);
         let copied = messages.saturating_add(parts.len() * HEAD);
-        let sharing = (copied > COPIES * bytes.len() && !cuts.is_whole()).then(|| Sharing::of(&cuts, parts.len()));
+        let sharing = (copied > MAX_COPY_FACTOR * bytes.len() && !cuts.is_whole()).then(|| Sharing::of(&cuts, parts.len()));
         let sharing = sharing.filter(|sharing| sharing.stored < copied);
         let stored = sharing.as_ref().map_or(copied, |sharing| sharing.stored);
         let shared = sharing.map(|sharing| sharing.checksums(&cuts, &bytes));
@@ -121,7 +121,7 @@ impl Chunk {
         }
     }
 
-    /// A request of metrics, as it came, with so many data points.
+    /// A metrics request as received, with this many data points.
     #[must_use]
     pub fn of_metrics(points: usize, request: impl Into<Bytes>) -> Self {
         let bytes = request.into();
@@ -140,13 +140,12 @@ impl Chunk {
         }
     }
 
-    /// It is compressed when it is written, and not only once its segment is sealed: for spans that are made of documents.
+    /// Compresses the chunk when it is written rather than when its segment is sealed: for spans built from documents.
     #[must_use]
     pub fn packed(self) -> Self {
         Self { is_packed: true, ..self }
     }
 
-    /// Whether it is compressed when it is written.
     pub(super) fn is_packed(&self) -> bool {
         self.is_packed
     }
@@ -173,13 +172,13 @@ impl Chunk {
         &self.request.parts[self.part_number()]
     }
 
-    /// As [`Listed::checksum`].
+    /// [`Listed::checksum`].
     #[must_use]
     pub fn checksum(&self) -> u32 {
         self.request.checksums.get(self.part_number()).copied().unwrap_or_default()
     }
 
-    /// What the index records of it.
+    /// What the index records of the chunk.
     #[must_use]
     pub fn listed(&self) -> Listed<'_> {
         Listed {
@@ -205,7 +204,7 @@ impl Chunk {
         self.request.cuts.length(self.part_number())
     }
 
-    /// Bytes of the request that are in this chunk and in no other; all of the message, if nothing is shared.
+    /// Bytes of the request that are only in this chunk; the whole message if nothing is shared.
     #[must_use]
     pub fn own_length(&self) -> usize {
         match self.request.shared {
@@ -220,12 +219,12 @@ impl Chunk {
         self.request.cuts.message(self.part_number(), &self.request.bytes)
     }
 
-    /// Tells the OTLP message, piece by piece.
+    /// Passes the OTLP message to `tell`, piece by piece.
     pub(super) fn pieces<'a>(&'a self, tell: &mut dyn FnMut(Piece<'a>)) {
         self.request.cuts.pieces(self.part_number(), &self.request.bytes, tell);
     }
 
-    /// Whether the message is these bytes.
+    /// Whether the message equals these bytes.
     #[must_use]
     pub fn is(&self, message: &[u8]) -> bool {
         let mut rest = Some(message);
@@ -233,13 +232,13 @@ impl Chunk {
         rest.is_some_and(<[u8]>::is_empty)
     }
 
-    /// The message in the form of the module `shared`, envelopes by their number; `None`: it is stored as it is.
+    /// The message in the form of the module `shared`, with numbers for envelopes; `None`: it is stored as it is.
     pub(super) fn shared(&self) -> Option<Vec<u8>> {
         let shared = self.request.shared.as_ref()?;
         Some(self.request.shared_message(self.part_number(), shared))
     }
 
-    /// The request that it came in, as a number for as long as the chunk lives.
+    /// Identifies the chunk's request for as long as the chunk lives.
     pub(super) fn request(&self) -> usize {
         Arc::as_ptr(&self.request) as usize
     }
@@ -250,7 +249,7 @@ impl Chunk {
         self.request.cuts.envelope(number, &self.request.bytes)
     }
 
-    /// The CRC-32 of an envelope that is shared.
+    /// The CRC-32 of a shared envelope.
     pub(super) fn envelope_checksum(&self, number: u64) -> u32 {
         let shared = self.request.shared.as_deref().unwrap_or_default();
         let checksum = usize::try_from(number).ok().and_then(|number| shared.get(number).copied());
@@ -281,7 +280,7 @@ impl Request {
     }
 }
 
-/// Of what a chunk has itself, and of its envelopes.
+/// The checksum of a chunk's own bytes and of its envelopes' checksums.
 fn shared_checksum(apart: &Shared<'_>, of: &dyn Fn(u64) -> u32) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&apart.without_places());
@@ -291,9 +290,9 @@ fn shared_checksum(apart: &Shared<'_>, of: &dyn Fn(u64) -> u32) -> u32 {
     checksum.finalize()
 }
 
-/// What is stored once for all chunks of a request.
+/// Which envelopes are stored once for all chunks of a request.
 struct Sharing {
-    /// Of each envelope: in how many chunks it is.
+    /// For each envelope, the number of chunks that use it.
     uses: Vec<u32>,
     stored: usize,
 }
@@ -310,12 +309,12 @@ impl Sharing {
                     *uses = uses.saturating_add(1);
                 }
             });
-            stored += HEAD + own + places * PLACE;
+            stored += HEAD + own + places * MAX_PLACE_BYTES;
         }
         for (number, uses) in uses.iter_mut().enumerate() {
             let size = cuts.envelope_length(u32::try_from(number).unwrap_or(u32::MAX));
-            // A separate record has a cost too.
-            if size.saturating_mul(*uses as usize) <= size + HEAD + PLACE {
+            // A separate record has a cost, too.
+            if size.saturating_mul(*uses as usize) <= size + HEAD + MAX_PLACE_BYTES {
                 stored += size * *uses as usize;
                 *uses = 0;
             } else {
@@ -337,7 +336,7 @@ impl Sharing {
 }
 
 impl StoredEnvelope {
-    /// The content of a record with an envelope.
+    /// Reads the record of an envelope.
     pub(super) fn of_record(head: Head, bytes: &[u8], session_keys: &[&str]) -> Option<Self> {
         let names = match head.kind()? {
             RecordKind::OfResource => scan::names_of(bytes, session_keys).unwrap_or_default(),
@@ -353,13 +352,13 @@ impl StoredEnvelope {
 }
 
 impl Listed<'static> {
-    /// The chunk of a record; `None` if the message is not what the record declares.
+    /// The chunk of a record; `None` if the message is not of the declared kind.
     ///
     /// # Errors
     ///
-    /// The message is broken, although its checksum is correct.
+    /// The message is malformed, although its checksum is correct.
     pub fn of_record(kind: ChunkKind, message: &[u8], checksum: u32, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
-        // More than one part: the keys that name a session were others when the record was written; the first has it all.
+        // More than one part: other keys named a session when the record was written; the first part has everything.
         let part = scan::scan(message, kind.signal(), session_keys)?.parts.into_iter().next();
         Ok(part.map(|part| Self {
             kind,
@@ -369,7 +368,7 @@ impl Listed<'static> {
         }))
     }
 
-    /// The chunk of a record that shares envelopes; they are asked for by their distance. Its work is that of its own bytes.
+    /// The chunk of a record that shares envelopes, which are looked up by distance. Takes time linear in its own bytes.
     ///
     /// # Errors
     ///

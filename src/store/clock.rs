@@ -1,4 +1,4 @@
-//! The clock that chunks are stamped with.
+//! The clock for arrival times.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

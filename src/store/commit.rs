@@ -1,5 +1,5 @@
-//! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction. While the disk syncs,
-//! what came meanwhile is written.
+//! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction. While the disk
+//! syncs, the requests that arrived meanwhile are written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,26 +23,26 @@ use super::segments::Segments;
 use super::state::State;
 use super::traits::Receipt;
 
-/// What the writing thread is asked for.
+/// Orders to the writing thread.
 pub(super) enum Order {
     Store(Job),
-    /// That the segment which is written to is sealed, if it is this one or an earlier one.
+    /// Seal the active segment, if it is this one or an earlier one.
     Seal(u64, Sealer),
 }
 
-/// Who waits until a segment is sealed.
+/// Reports that a segment is sealed.
 pub(super) type Sealer = SyncSender<Result<(), Error>>;
 
 /// At most this many bytes go into one commit; a larger request gets a separate commit.
 const COMMIT_BYTES: usize = 16 << 20;
 
-/// After this long without a request, a segment that is old enough is sealed; sooner if an eighth of the retention age is shorter.
-const QUIET: Duration = Duration::from_secs(30);
+/// Idle time after which a segment that is old enough is sealed; less if an eighth of the retention age is shorter.
+const IDLE_BEFORE_SEAL: Duration = Duration::from_secs(30);
 
-/// After this long without a request, the ids of new traces are sorted into the index.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Idle time after which the ids of new traces are sorted into the index.
+const IDLE_BEFORE_SORT: Duration = Duration::from_secs(1);
 
-/// Requests from the first on, as many as go into one commit with so many bytes; and who waits for a seal behind them.
+/// Takes waiting requests, from `first` on, up to the size of a commit; stops at an order to seal and returns that too.
 fn waiting(first: Job, bytes: usize, orders: &Receiver<Order>) -> (Vec<Job>, Option<(u64, Sealer)>) {
     let mut bytes = bytes + first.bytes();
     let mut jobs = vec![first];
@@ -60,7 +60,7 @@ fn waiting(first: Job, bytes: usize, orders: &Receiver<Order>) -> (Vec<Job>, Opt
     (jobs, None)
 }
 
-/// The next order, if it comes before the sync is over.
+/// The next order, if it arrives before the sync is done.
 fn before_sync(log: &Log, orders: &Receiver<Order>) -> Option<Order> {
     let mut either = Select::new();
     let order = either.recv(orders);
@@ -75,48 +75,48 @@ fn before_sync(log: &Log, orders: &Receiver<Order>) -> Option<Order> {
     None
 }
 
-/// What is left to do after some commits.
+/// Work left after some commits.
 #[derive(Default)]
-struct Left {
-    /// Another segment is written to.
+struct RemainingWork {
+    /// A new segment has become active.
     is_sealed: bool,
     seal: Option<(u64, Sealer)>,
-    /// Of which nothing was written.
+    /// Requests that were not written.
     not_written: Option<NotWritten>,
 }
 
-impl Left {
+impl RemainingWork {
     fn may_go_on(&self) -> bool {
         self.seal.is_none() && self.not_written.is_none()
     }
 }
 
-/// What the writing thread owns.
+/// State of the writing thread.
 pub(super) struct Commits {
     pub(super) log: Log,
     pub(super) index: index::Index,
-    /// The index could not be written: it must catch up with the log before it is asked again.
+    /// A write to the index failed: it must catch up with the log before it is queried again.
     pub(super) behind: bool,
     pub(super) options: OpenOptions,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) segments: Arc<Segments>,
     pub(super) state: Arc<State>,
     pub(super) reserve: Arc<Reserve>,
-    /// Tells maintenance that a segment is sealed.
+    /// Signals maintenance that a segment is sealed.
     pub(super) sealed: Sealed,
-    /// Tells readers that the index was rebuilt.
+    /// Signals readers that the index was rebuilt.
     pub(super) rebuilds: Arc<AtomicU64>,
 }
 
 impl Commits {
-    /// Commits what is submitted, until the store is closed.
+    /// Commits requests until the store is closed.
     pub(super) fn run(&mut self, orders: &Receiver<Order>) {
         let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
-        let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
+        let quiet = age.map_or(IDLE_BEFORE_SEAL, |age| age.clamp(Duration::from_millis(10), IDLE_BEFORE_SEAL));
         let mut put_in_order = false;
         loop {
             let is_due = self.index.is_young() && !put_in_order;
-            let pause = if is_due { quiet.min(PAUSE) } else { quiet };
+            let pause = if is_due { quiet.min(IDLE_BEFORE_SORT) } else { quiet };
             // A failure here is not reported: the next write fails in the same way and reports it.
             let first = match orders.recv_timeout(pause) {
                 Ok(Order::Store(job)) => job,
@@ -154,7 +154,7 @@ impl Commits {
         }
     }
 
-    /// Seals the segment that is written to, if it is this one or an earlier one.
+    /// Seals the active segment, if it is this one or an earlier one.
     fn seal(&mut self, segment: u64, sealer: &Sealer) {
         let sealed = match self.log.end().segment <= segment {
             true => self.log.seal(),
@@ -164,8 +164,8 @@ impl Commits {
         let _ = sealer.send(sealed);
     }
 
-    /// Nothing of these requests was written. The fault may be that of one: then the others get their own try. Returns whether a
-    /// segment was sealed.
+    /// Retries requests that were not written one by one, if a single one may be at fault. Returns whether a segment was
+    /// sealed.
     fn commit_apart(&mut self, NotWritten { jobs, error }: NotWritten) -> bool {
         if jobs.len() < 2 || !matches!(error, Error::TooLarge { .. } | Error::Full { .. }) {
             let answers = jobs.into_iter().map(|job| (job, Err(error.clone())));
@@ -179,15 +179,15 @@ impl Commits {
         jobs.into_iter().map(commit).fold(false, |all, one| all | one)
     }
 
-    /// Commits requests, and then those that come from `orders` while the disk has work with the ones before.
-    fn commit(&mut self, jobs: Vec<Job>, orders: Option<&Receiver<Order>>) -> Left {
-        let mut left = Left::default();
+    /// Commits requests, and then those that arrive in `orders` while the disk syncs.
+    fn commit(&mut self, jobs: Vec<Job>, orders: Option<&Receiver<Order>>) -> RemainingWork {
+        let mut left = RemainingWork::default();
         if let Err(error) = self.be_ready() {
             left.not_written = Some(NotWritten { jobs, error });
             return left;
         }
         let (log, state) = (&mut self.log, &*self.state);
-        // Nobody else writes to the index before all is in it that was compared with it.
+        // Keeps other writers off the index until everything that was compared with it is in it.
         let _turn = state.turns.take();
         let mut transaction = match IndexTransaction::begin(&mut self.index) {
             Ok(transaction) => transaction,
@@ -206,7 +206,7 @@ impl Commits {
             log.begin_sync();
         }
         while !batch.is_empty() {
-            // While the disk works. The rows count once the transaction is committed.
+            // Done while the disk syncs. The rows take effect once the transaction is committed.
             let indexed = transaction.go_on().and_then(|()| batch.add_to(&mut transaction));
             let mut next = Batch::default();
             if let Some(orders) = orders
@@ -242,7 +242,7 @@ impl Commits {
                     self.behind = result.is_err();
                 }
                 if result.is_ok() {
-                    // Not before the index knows it: who reads what is new asks the index about its traces.
+                    // Only once the index has it: readers look up the traces of new chunks there.
                     state.end.send_replace(end);
                 }
                 left.is_sealed |= note_sealed(log, state, &self.sealed);
@@ -253,7 +253,7 @@ impl Commits {
                     batch = next;
                 }
                 Err(error) => {
-                    // What is written behind it is on the disk at best, and not in the index.
+                    // Later writes may be on disk, but are not in the index.
                     let _ = log.finish();
                     for batch in [batch, std::mem::take(&mut next)] {
                         let answers = batch.answers().map(|(job, _)| (job, Err(error.clone())));
@@ -266,7 +266,7 @@ impl Commits {
         left
     }
 
-    /// That the log takes more, and the index has all of it.
+    /// Checks that the log accepts writes and that the index covers all of it.
     fn be_ready(&mut self) -> Result<(), Error> {
         self.log.check()?;
         if self.behind {
@@ -276,7 +276,7 @@ impl Commits {
         self.reserve.keep()
     }
 
-    /// Puts the ids of all traces where readers find them at once.
+    /// Sorts the ids of new traces into the table for lookups.
     fn put_in_order(&mut self) -> Result<(), Error> {
         if self.behind || !self.index.is_young() {
             return Ok(());
@@ -287,7 +287,7 @@ impl Commits {
         transaction.commit(self.log.end())
     }
 
-    /// Replays into the index what the log has beyond it.
+    /// Replays into the index whatever it lacks of the log.
     fn catch_up(&mut self) -> Result<(), Error> {
         let (log, index, recovery) = open_and_replay(&self.options, &self.disk)?;
         if recovery.index_rebuilt.is_some() {
@@ -299,7 +299,7 @@ impl Commits {
     }
 }
 
-/// Whether another segment is written to than before; then maintenance has work.
+/// Whether a new segment has become active; maintenance then has work.
 fn note_sealed(log: &Log, state: &State, sealed: &Sealed) -> bool {
     let segment = log.end().segment;
     let is_new = state.segment.swap(segment, Ordering::AcqRel) != segment;

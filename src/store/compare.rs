@@ -1,4 +1,4 @@
-//! Compares the index with the log: another index is made from the log, separately, and both must agree on each trace.
+//! Compares the index with the log: builds a second index from the log and compares each trace.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeSet, HashMap};
@@ -14,19 +14,19 @@ use super::log::{Position, RecordKind, file_name, segments_of};
 use super::segments::{Listing, Segments};
 use crate::span::TraceId;
 
-/// What is different.
+/// The differences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Compared {
-    /// Traces that the index lacks, that it alone has, that it does not find by their id, or for which it has something else:
-    /// where their chunks are, counts, times, names.
+    /// Traces that the index lacks, that only the index has, that it does not find by id, or that differ in chunks, counts,
+    /// times or names.
     pub traces: Vec<TraceId>,
-    /// How many other traces have another session than in the log.
+    /// How many other traces have a different session in the log.
     pub sessions: u64,
-    /// Whether log records without a trace are different.
+    /// Whether log records without a trace differ.
     pub loose: bool,
 }
 
-/// The content of an index, in short.
+/// Hashes of the content of an index.
 #[derive(Debug, Default)]
 struct Digests {
     traces: HashMap<TraceId, Digest>,
@@ -37,12 +37,12 @@ struct Digests {
 struct Digest {
     row: u64,
     session: u64,
-    /// Of all chunks, in whatever order.
+    /// Sum over all chunks, independent of their order.
     chunks: u64,
 }
 
-/// Compares the index of a directory with the log, as far as the index covers it. The content of damaged segments is left out.
-/// Can be done while another process writes.
+/// Compares the index of a directory with the part of the log that it covers, except for damaged segments. Another process
+/// may write meanwhile.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub(crate) fn compare(directory: &Path, session_keys: &[String]) -> Result<Compa
     Ok(compared)
 }
 
-/// Adds the content of the log up to a position, and returns the segments that are not whole.
+/// Adds the content of the log up to a position, and returns the damaged segments.
 fn fill(index: &mut Index, directory: &Path, session_keys: &[String], numbers: &[u64], covered: Position) -> Result<BTreeSet<u64>, Error> {
     let segments = Segments::new(directory, Arc::new(Directory::read_only(directory)));
     let mut listing = Listing::new(&segments, session_keys);
@@ -92,7 +92,7 @@ fn fill(index: &mut Index, directory: &Path, session_keys: &[String], numbers: &
     let mut unsound = BTreeSet::new();
     for number in numbers.iter().copied().filter(|number| *number <= covered.segment) {
         let segment = match segments.segment(number) {
-            // Retention was faster.
+            // Retention removed it first.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 unsound.insert(number);
                 continue;
@@ -128,7 +128,7 @@ fn fill(index: &mut Index, directory: &Path, session_keys: &[String], numbers: &
 }
 
 impl Digests {
-    /// `chunk` receives the segment of each chunk.
+    /// Calls `chunk` with the segment of each chunk.
     fn of(connection: &rusqlite::Connection, hasher: &RandomState, chunk: &mut dyn FnMut(TraceId, u64)) -> Result<Self, Error> {
         let mut digests = Self::default();
         index::each_item(connection, &mut |item| match item {
@@ -139,7 +139,7 @@ impl Digests {
                 is_found,
             } => {
                 let digest = digests.traces.entry(trace_id).or_default();
-                // A second row of the same trace makes another digest, too.
+                // A second row of the same trace changes the digest, too.
                 digest.row = digest.row.wrapping_add(hasher.hash_one((&row, is_found)));
                 digest.session = hasher.hash_one(&session);
             }

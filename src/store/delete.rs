@@ -1,9 +1,9 @@
-//! Deleting on request from the store of one machine.
+//! Deletion on request from the local store.
 //!
-//! First the deletion is written to `deletions.json`: from then on nothing is stored for its traces. Then the thread that maintains the
-//! store removes the traces from the index, and rewrites each segment that has records of them. A segment that is written to is
-//! sealed before. At last the caller removes what is beside the store. Each step can be done again, so the next start goes on where a
-//! crash ended it.
+//! First the deletion is written to `deletions.json`: from then on nothing is stored for its traces. Then the maintenance
+//! thread removes the traces from the index and rewrites each segment with records of them. The active segment is sealed
+//! first. Finally the caller removes what is kept outside the store. Each step can be repeated, so the next start continues
+//! after a crash.
 
 use std::sync::mpsc::sync_channel;
 
@@ -15,8 +15,8 @@ use super::error::Error;
 use super::index;
 use super::local::Local;
 
-/// What a deletion finds in the index.
-struct Found {
+/// What the index has to be deleted.
+struct ToErase {
     of: Vec<OfTrace>,
     deleted: Deleted,
     unfinished: Unfinished,
@@ -28,7 +28,7 @@ impl Local {
         self.find(what).map(|found| found.deleted)
     }
 
-    /// What was deleted before.
+    /// An earlier deletion of this, if any.
     pub(super) fn deleted_before(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
         match self.state() {
             Some(state) => Ok(state.deletions().and_then(|deletions| deletions.before(what))),
@@ -36,14 +36,14 @@ impl Local {
         }
     }
 
-    /// Deletes, and returns once the bytes are gone.
+    /// Deletes, and returns once the bytes are gone from the disk.
     pub(super) fn delete_at_once(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
         let writer = self.writer().ok_or(Error::ReadOnly)?;
         let state = &writer.state;
         let deleted = {
-            // Nothing is stored meanwhile: what comes for these traces came before, and is found, or comes later, and is refused.
+            // Blocks writes: a chunk of these traces is either stored already and found, or comes later and is refused.
             let _turn = state.turns.take();
-            let Found { of, deleted, unfinished } = self.find(what)?;
+            let ToErase { of, deleted, unfinished } = self.find(what)?;
             if !unfinished.segments.is_empty() || !of.is_empty() {
                 let deletion = Deletion {
                     time_unix_nano: now(),
@@ -62,7 +62,7 @@ impl Local {
         Ok(deleted)
     }
 
-    /// Ends what deletions have left to do, also those that others asked for at the same time: so the segments of all are sealed first.
+    /// Completes all pending deletions, including concurrent ones: hence the segments of all are sealed first.
     pub(super) fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
         let writer = self.writer().ok_or(Error::ReadOnly)?;
         let unfinished = || writer.state.deletions().and_then(|deletions| deletions.unfinished());
@@ -80,18 +80,18 @@ impl Local {
         writer.reserve.with_room(finish)
     }
 
-    /// Seals the segment that is written to, if it is this one or an earlier one.
+    /// Seals the active segment, if it is this one or an earlier one.
     pub(super) fn seal(&self, segment: u64) -> Result<(), Error> {
         let (sealer, sealed) = sync_channel(1);
         self.order(Order::Seal(segment, sealer))?;
         sealed.recv().unwrap_or(Err(Error::Closed))
     }
 
-    fn find(&self, what: &Unwanted) -> Result<Found, Error> {
+    fn find(&self, what: &Unwanted) -> Result<ToErase, Error> {
         self.reader().index(|reading| {
             let connection = reading.connection();
             let traces = index::traces_to_delete(connection, what)?;
-            let mut found = Found {
+            let mut found = ToErase {
                 of: Vec::with_capacity(traces.len()),
                 deleted: Deleted::default(),
                 unfinished: Unfinished::default(),

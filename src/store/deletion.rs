@@ -1,8 +1,8 @@
 //! Deletion on request: requests, results, and the file that records them.
 //!
-//! What is deleted stays deleted: spans and log records that come later for a deleted trace are not stored. So the ids of deleted
-//! traces are kept, in `deletions.json` next to the log, each with the digest of the session that it was in. A deletion that a
-//! crash interrupts is in that file as unfinished, with the segments that it has to rewrite, and the next start continues it.
+//! What is deleted stays deleted: later spans and log records of a deleted trace are not stored. So `deletions.json`, next
+//! to the log, keeps the ids of deleted traces, each with the digest of its session. A deletion interrupted by a crash is
+//! recorded there as unfinished, with the segments to rewrite, and the next start continues it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -14,17 +14,17 @@ use super::error::Error;
 use super::log::{Head, Position};
 use crate::span::TraceId;
 
-/// What is to be deleted.
+/// What to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unwanted {
-    /// A trace. Log records that name its session alone stay.
+    /// A trace. Log records that name only its session stay.
     Trace(TraceId),
-    /// All traces of a session, and the log records that name it alone.
+    /// All traces of a session, and the log records that name only the session.
     Session(String),
 }
 
 impl Unwanted {
-    /// Its name where the log or the file must not repeat what people wrote: the trace's id, or the digest of the session's name.
+    /// A name for logs and files, which must not repeat user input: the trace's id, or the digest of the session's name.
     #[must_use]
     pub fn pseudonym(&self) -> String {
         match self {
@@ -40,16 +40,16 @@ pub(super) fn digest_of(session: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is deleted.
+/// What was, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deleted {
     /// The traces.
     pub traces: Vec<TraceId>,
-    /// Spans of them.
+    /// Number of their spans.
     pub spans: u64,
-    /// Log records of them, and chunks of log records that name the session alone.
+    /// Number of their log records, plus chunks of log records that name only the session.
     pub log_records: u64,
-    /// Bytes of their messages, before compression.
+    /// Size of their messages, before compression.
     pub bytes: u64,
 }
 
@@ -61,15 +61,15 @@ impl Deleted {
     }
 }
 
-/// Removes traces from what is kept beside a store: an index of words, letters that could not be delivered.
+/// Removes traces from data kept outside a store: the search index, dead letters.
 pub type Beside<'a> = dyn FnMut(&[TraceId]) -> Result<(), Error> + 'a;
 
-/// What was deleted before of a trace or a session.
+/// Earlier deletions of a trace or a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletedBefore {
     /// How many traces.
     pub traces: u64,
-    /// When the last of them was, in nanoseconds since 1970.
+    /// When the last of them was deleted, in nanoseconds since 1970.
     pub time: u64,
 }
 
@@ -82,16 +82,16 @@ impl DeletedBefore {
     }
 }
 
-/// All deletions of a store, the oldest first.
+/// All deletions of a store, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deletions {
     deletions: Vec<Deletion>,
     known: DeletedIds,
-    /// What was wrong with their files.
+    /// Faults found in the files.
     faults: Vec<String>,
 }
 
-/// The same by what is asked for.
+/// Index of the deletions by what was deleted.
 #[derive(Debug, Clone, Default)]
 struct DeletedIds {
     traces: HashMap<TraceId, u64>,
@@ -99,7 +99,7 @@ struct DeletedIds {
 }
 
 impl Deletions {
-    /// Those of the store in a directory.
+    /// Reads the deletions of the store in a directory.
     pub(super) fn of(directory: &Path) -> Result<Self, Error> {
         let read = deletion_files::read(directory)?;
         let mut deletions = Self {
@@ -113,7 +113,7 @@ impl Deletions {
         Ok(deletions)
     }
 
-    /// Writes the files again, if something was wrong with one; gives what that was.
+    /// Rewrites the files if one had a fault; returns the faults.
     pub(super) fn mend(&mut self, directory: &Path) -> Result<Vec<String>, Error> {
         if !self.faults.is_empty() {
             self.write(directory)?;
@@ -142,13 +142,13 @@ impl Deletions {
         self.known.traces.contains_key(&trace_id)
     }
 
-    /// Whether there are log records without a trace that a deletion has not erased yet.
+    /// Whether this record without a trace belongs to an unfinished deletion.
     pub(super) fn has_loose(&self, at: Position) -> bool {
         let mut unfinished = self.deletions.iter().filter_map(|deletion| deletion.unfinished.as_ref());
         unfinished.any(|left| left.loose.contains(&(at.segment, at.offset)))
     }
 
-    /// What was deleted of this.
+    /// An earlier deletion of this, if any.
     pub(super) fn before(&self, what: &Unwanted) -> Option<DeletedBefore> {
         match what {
             Unwanted::Trace(trace_id) => {
@@ -159,7 +159,7 @@ impl Deletions {
         }
     }
 
-    /// What is left to do of all deletions; `None`: nothing is.
+    /// The remaining work of all deletions; `None`: there is none.
     pub(super) fn unfinished(&self) -> Option<Work> {
         let mut work = Work {
             deletions: self.deletions.len(),
@@ -181,7 +181,7 @@ impl Deletions {
         (!work.traces.is_empty() || !work.loose.is_empty()).then_some(work)
     }
 
-    /// Adds one. It is on the disk when this returns, or nothing has changed.
+    /// Adds a deletion. It is on disk when this returns, or nothing has changed.
     pub(super) fn begin(&mut self, directory: &Path, deletion: Deletion) -> Result<(), Error> {
         let mut with = self.clone();
         with.know(&deletion);
@@ -191,7 +191,7 @@ impl Deletions {
         Ok(())
     }
 
-    /// What was left to do of the first so many is done.
+    /// Marks the `first` oldest deletions as finished.
     pub(super) fn finish(&mut self, directory: &Path, first: usize) -> Result<(), Error> {
         self.deletions
             .iter_mut()
@@ -205,7 +205,7 @@ impl Deletions {
     }
 }
 
-/// What is wrong with the files that record what was deleted.
+/// Faults in the files that record deletions.
 ///
 /// # Errors
 ///
@@ -214,10 +214,10 @@ pub(crate) fn faults_of_deletions(directory: &Path) -> Result<Vec<String>, Error
     deletion_files::read(directory).map(|read| read.faults)
 }
 
-/// What a store has to do to delete.
+/// Work to be done for deletions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
-    /// How many deletions there were: this is the work of all of them.
+    /// Number of deletions at that time; this is the work of all of them.
     pub(super) deletions: usize,
     pub(super) traces: HashSet<TraceId>,
     pub(super) segments: BTreeSet<u64>,
@@ -226,7 +226,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Whether a record is one of those.
+    /// Whether a record is to be erased.
     pub(super) fn erases(&self, at: Position, head: &Head) -> bool {
         head.trace_id.is_some_and(|trace_id| self.traces.contains(&trace_id)) || self.loose.contains(&at)
     }

@@ -1,7 +1,7 @@
-//! The files that record deletions: two, each with a digest of what is in it. What was deleted must not come back because one of them
-//! is damaged.
+//! The files that record deletions: two copies, each with a digest of its content, so that deleted data does not come back
+//! because one is damaged.
 //!
-//! The copy is written first. So it has whatever was acknowledged, and the file itself is what counts while it is whole.
+//! The copy is written first, so it has everything that was acknowledged; the main file is authoritative while it is intact.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,61 +14,60 @@ use sha2::{Digest as _, Sha256};
 use super::error::{Error, of_io};
 use crate::span::hex;
 
-/// The file's name in the data directory, and that of its copy.
+/// Name of the file in the data directory, and of its copy.
 const FILE: &str = "deletions.json";
 const COPY: &str = "deletions.copy.json";
 
 /// One request to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Deletion {
-    /// When, in nanoseconds since 1970.
+    /// When it was requested, in nanoseconds since 1970.
     pub(super) time_unix_nano: u64,
     pub(super) spans: u64,
     pub(super) log_records: u64,
     pub(super) bytes: u64,
     pub(super) of: Vec<OfTrace>,
-    /// What is left to do.
+    /// The work that remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unfinished: Option<Unfinished>,
 }
 
-/// A trace that was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OfTrace {
     pub(super) trace_id: String,
-    /// A digest of the session that it was in.
+    /// Digest of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
 }
 
-/// What a deletion has to do yet.
+/// Remaining work of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unfinished {
-    /// The segments that have records of it.
+    /// Segments with records to erase.
     pub(super) segments: BTreeSet<u64>,
-    /// Its log records without a trace: segment and byte.
+    /// Its log records without a trace, as segment and offset.
     pub(super) loose: BTreeSet<(u64, u64)>,
 }
 
-/// What is in each.
+/// Content of each file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Content {
     deletions: Vec<Deletion>,
-    /// Of the deletions in compact JSON. Files of older versions have none.
+    /// Digest of the deletions as compact JSON; missing in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
 
-/// What was read.
+/// The result of reading both files.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct ReadFiles {
     pub(super) deletions: Vec<Deletion>,
-    /// What is wrong with the file or its copy.
+    /// Faults of the file or its copy.
     pub(super) faults: Vec<String>,
 }
 
-/// The deletions of the store in a directory.
-pub(super) fn read(directory: &Path) -> Result<Read, Error> {
+/// Reads the deletions of the store in a directory.
+pub(super) fn read(directory: &Path) -> Result<ReadFiles, Error> {
     let path = directory.join(FILE);
     let (own, copy) = (content(&path), content(&directory.join(COPY)));
     let both_are_gone = |own: &io::Error, copy: &io::Error| [own, copy].iter().all(|error| error.kind() == io::ErrorKind::NotFound);
@@ -98,7 +97,7 @@ pub(super) fn read(directory: &Path) -> Result<Read, Error> {
             });
         }
     };
-    Ok(Read { deletions, faults })
+    Ok(ReadFiles { deletions, faults })
 }
 
 fn content(path: &Path) -> io::Result<Content> {
@@ -114,7 +113,7 @@ fn digest_of(deletions: &[Deletion]) -> String {
     hex(&Sha256::digest(serde_json::to_vec(deletions).unwrap_or_default()))
 }
 
-/// Writes both. They are on the disk when this returns.
+/// Writes both files. They are on disk when this returns.
 pub(super) fn write(directory: &Path, deletions: Vec<Deletion>) -> Result<(), Error> {
     let content = Content {
         sha256: Some(digest_of(&deletions)),
@@ -131,7 +130,7 @@ pub(super) fn write(directory: &Path, deletions: Vec<Deletion>) -> Result<(), Er
     for name in [COPY, FILE] {
         let (path, beside) = (directory.join(name), directory.join(format!("{name}.new")));
         if path.is_dir() {
-            // Nothing of this program is one.
+            // This program never writes a directory there.
             let _ = fs::rename(&path, directory.join(format!("{name}.damaged")));
         }
         put(&path, &beside).map_err(|source| of_io("write", &path, source))?;

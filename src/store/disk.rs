@@ -14,11 +14,11 @@ pub trait Disk: Send + Sync + Debug {
     /// The directory cannot be read.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Makes a file that must not exist yet.
+    /// Creates a file that must not exist yet.
     ///
     /// # Errors
     ///
-    /// It exists, or cannot be made.
+    /// It exists, or cannot be created.
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Opens a file for reading and, unless the disk is read-only, writing.
@@ -28,11 +28,11 @@ pub trait Disk: Send + Sync + Debug {
     /// It does not exist, or cannot be opened.
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Gives a file another name; a file that has it is replaced.
+    /// Renames a file, replacing a file of the new name.
     ///
     /// # Errors
     ///
-    /// It has the name that it had.
+    /// The file keeps its old name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -42,7 +42,7 @@ pub trait Disk: Send + Sync + Debug {
     /// It does not exist, or cannot be removed.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Makes names durable: new ones, changed ones, and that of some nothing is left.
+    /// Syncs the directory, so that created, renamed and removed files are durable.
     ///
     /// # Errors
     ///
@@ -56,42 +56,42 @@ pub trait DiskFile: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// It cannot be asked for.
+    /// The size cannot be determined.
     fn size(&self) -> io::Result<u64>;
 
-    /// Fills the buffer from this place.
+    /// Fills the buffer from this offset.
     ///
     /// # Errors
     ///
-    /// The file ends before, or cannot be read.
+    /// The file ends too early, or cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all pieces, one behind the other, from this place on.
+    /// Writes all pieces one after the other, from this offset on.
     ///
     /// # Errors
     ///
     /// Not all were written; some may be.
     fn write_all_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()>;
 
-    /// Waits until what was written is on the medium.
+    /// Waits until everything written is on the medium.
     ///
     /// # Errors
     ///
     /// It is unknown whether the data is on disk.
     fn sync(&self) -> io::Result<()>;
 
-    /// Cuts the file at this size.
+    /// Truncates the file to this size.
     ///
     /// # Errors
     ///
-    /// It was not cut.
+    /// The file was not truncated.
     fn truncate(&self, size: u64) -> io::Result<()>;
 
-    /// Tells the system that what was synced will not be read soon, so it need not stay in the page cache. Only a hint.
+    /// Hints that synced data will not be read soon and need not stay in the page cache.
     fn leave_cache(&self) {}
 }
 
-/// How many pieces the system takes in one call (`IOV_MAX` of Linux).
+/// Maximum pieces in one system call (`IOV_MAX` of Linux).
 const PIECES_AT_ONCE: usize = 1_024;
 
 /// A directory of the file system.
@@ -111,7 +111,7 @@ impl Directory {
         }
     }
 
-    /// This directory, for reading only.
+    /// This directory, read-only.
     #[must_use]
     pub fn read_only(path: &Path) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl DiskFile for File {
         for some in pieces.chunks(PIECES_AT_ONCE) {
             let mut slices: Vec<IoSlice<'_>> = some.iter().map(|piece| IoSlice::new(piece)).collect();
             let mut rest = slices.as_mut_slice();
-            // Empty slices are gone, so that nothing written means that nothing can be.
+            // Drop empty slices, so that zero bytes written means that no progress is possible.
             IoSlice::advance_slices(&mut rest, 0);
             while !rest.is_empty() {
                 match rustix::io::pwritev(self, rest, at) {

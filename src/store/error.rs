@@ -21,7 +21,7 @@ pub enum Error {
         /// The holder, from the lock file.
         holder: String,
     },
-    /// The disk has no room; nothing of the request is stored.
+    /// The disk is full; nothing of the request is stored.
     #[error("the disk of {path} is full; free some space, then send it again", path = path.display())]
     Full {
         /// The directory.
@@ -38,9 +38,9 @@ pub enum Error {
     /// A file or directory cannot be used.
     #[error("cannot {doing} {path}", path = path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// On what.
+        /// The path it was for.
         path: PathBuf,
         /// The system's error.
         source: Arc<io::Error>,
@@ -48,15 +48,15 @@ pub enum Error {
     /// The index cannot be used; `spanbridge reindex` rebuilds it from the log.
     #[error("the index cannot be used ({doing}); if this persists, run: spanbridge reindex")]
     Index {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The engine's error.
         source: Cause,
     },
-    /// The index needs room, and the disk has none.
+    /// The index needs more room than the disk has.
     #[error("the index has no room ({doing}) because the disk is full; free some space, then try again")]
     IndexFull {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The engine's error.
         source: Cause,
@@ -67,25 +67,25 @@ pub enum Error {
         /// What is damaged.
         fault: String,
     },
-    /// The index was written by another version of this program. A process that only reads cannot rebuild it.
+    /// The index was written by another version of this program, and a process that only reads cannot rebuild it.
     #[error("the index has version {version}, and this program reads version {known}; start `spanbridge serve` to rebuild the index")]
     IndexVersion {
         /// Its version.
         version: i64,
-        /// What this program reads.
+        /// The version this program reads.
         known: i64,
     },
     /// The log was written by a later version of this program.
     #[error("segment {segment} has version {version}, and this program reads versions up to {known}; use a newer spanbridge")]
     Version {
-        /// Which segment.
+        /// The segment.
         segment: u64,
         /// Its version.
         version: u8,
-        /// What this program reads.
+        /// The version this program reads.
         known: u8,
     },
-    /// What was deleted on request is not known: what comes again for it would be stored.
+    /// The record of deletions is lost: deleted data that is sent again would be stored.
     #[error(
         "{path} is damaged, and so is its copy, so the store is not opened: what was deleted on request could be stored again. Restore the \
          file from a backup; or, if that may happen, remove it and deletions.copy.json beside it",
@@ -100,9 +100,9 @@ pub enum Error {
     /// The bucket cannot be read or written.
     #[error("cannot {doing} {place}: {source}; if this persists, check the bucket, the network and the credentials")]
     Bucket {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// On what.
+        /// The place it was for.
         place: String,
         /// The engine's error.
         source: Cause,
@@ -115,7 +115,7 @@ pub enum Error {
         /// The writer.
         writer: String,
     },
-    /// As many bytes as may wait for the bucket do, or it did not answer in time. What was sent may be stored nevertheless.
+    /// Too many bytes wait for the bucket, or it did not answer in time. The request may still get stored.
     #[error("the bucket is slower than what comes; send it again later")]
     Slow,
     /// The URL names no bucket.
@@ -126,12 +126,12 @@ pub enum Error {
         /// What is wrong.
         fault: String,
     },
-    /// This program was built without what it takes.
+    /// This program was built without the feature this needs.
     #[error(
         "{url} takes the feature `{feature}`, which this program was built without; use a released program, or build it with --features {feature}"
     )]
     NotBuiltIn {
-        /// What was to be opened.
+        /// The URL that was to be opened.
         url: String,
         /// The feature.
         feature: &'static str,
@@ -139,7 +139,7 @@ pub enum Error {
     /// A store in a bucket cannot do this.
     #[error("a store in a bucket cannot do this yet: {what}")]
     NotInBucket {
-        /// What.
+        /// The unsupported operation.
         what: &'static str,
     },
     /// A chunk is larger than a record can be.
@@ -148,22 +148,22 @@ pub enum Error {
         /// Its size.
         bytes: usize,
     },
-    /// Something came for a trace meanwhile, and an append depended on its revision.
+    /// The trace changed meanwhile, and the append depended on its revision.
     #[error("the trace {trace_id} changed in the meantime")]
     Changed {
         /// The trace.
         trace_id: TraceId,
     },
-    /// The trace was deleted on request, and takes nothing any more.
+    /// The trace was deleted on request, and accepts nothing more.
     #[error("the trace {trace_id} was deleted on request, so nothing is stored for it")]
     Deleted {
         /// The trace.
         trace_id: TraceId,
     },
-    /// Something of a deleted trace is left beside the store.
+    /// Data of a deleted trace is left outside the store.
     #[error("the trace is deleted from the store, but not from {what}: {source}; delete it again")]
     Beside {
-        /// What has it still.
+        /// Where the data is left.
         what: &'static str,
         /// Why.
         source: Cause,
@@ -180,7 +180,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same request may succeed later without anyone's help.
+    /// Whether the same request may succeed later without intervention.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(

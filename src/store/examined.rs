@@ -1,11 +1,11 @@
-//! The result of examining whether a bucket can be used.
+//! The result of checking whether a bucket can be used.
 
-/// One thing that was tried with a bucket.
+/// One check of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Examined {
-    /// What was tried, and what came of it.
+    /// What was tried, and the result.
     pub what: String,
-    /// Whether a server cannot work so.
+    /// Whether a server cannot work this way.
     pub is_wrong: bool,
 }
 

@@ -1,21 +1,21 @@
-//! Whether the disk is full for requests of the size that comes: small ones may still fit when large ones are refused.
+//! Whether the disk is full for requests of a given size: small ones may still fit when large ones are refused.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::Error;
 
-/// The smallest request that was refused for lack of room, since one of its size was stored.
+/// The smallest request refused for lack of room since one of at least its size was stored.
 #[derive(Debug, Default)]
 pub(super) struct FullDisk(Mutex<Option<u64>>);
 
-/// A request needs more room than its bytes: for the reserve, the index, and its journal.
-const BESIDE: u64 = 4 << 20;
-/// On a small file system this part of it at most, which is what the reserve asks for.
-const SHARE: u64 = 8;
+/// Room a request needs besides its bytes: for the reserve, the index, and its journal.
+const EXTRA: u64 = 4 << 20;
+/// On a small file system, at most this fraction of it: the same as the reserve.
+const MAX_SHARE: u64 = 8;
 
 impl FullDisk {
-    /// Notes what became of a request, and says once that the disk is full, and once that it has room again.
+    /// Records the outcome of a request; logs once that the disk is full, and once that it has room again.
     pub(super) fn note(&self, directory: &Path, bytes: u64, stored: Result<(), &Error>) {
         let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (stored, *refused) {
@@ -40,12 +40,12 @@ impl FullDisk {
         }
     }
 
-    /// Whether requests like the smallest that was refused would be refused now.
+    /// An error if requests like the smallest refused one would be refused now.
     pub(super) fn check(&self, directory: &Path) -> Result<(), Error> {
         let refused = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(bytes) = refused else { return Ok(()) };
         match room(directory) {
-            Some((free, capacity)) if free < bytes.saturating_mul(2).saturating_add(BESIDE.min(capacity / SHARE)) => Err(Error::Full {
+            Some((free, capacity)) if free < bytes.saturating_mul(2).saturating_add(EXTRA.min(capacity / MAX_SHARE)) => Err(Error::Full {
                 path: directory.to_owned(),
                 source: Arc::new(std::io::ErrorKind::StorageFull.into()),
             }),
@@ -54,7 +54,7 @@ impl FullDisk {
     }
 }
 
-/// The bytes that are left, and of how many.
+/// Free bytes and capacity of the file system.
 fn room(directory: &Path) -> Option<(u64, u64)> {
     let system = rustix::fs::statvfs(directory).ok()?;
     let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);

@@ -1,4 +1,4 @@
-//! Lists of traces and of sessions: what is asked for, and the rows of the answer.
+//! Lists of traces and of sessions: filters, cursors and rows.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -11,37 +11,37 @@ pub struct Filter {
     pub traces: Vec<TraceId>,
     /// Only traces whose ids begin with these digits.
     pub id: Option<IdPrefix>,
-    /// Only of this service.
+    /// Only traces of this service.
     pub service: Option<String>,
-    /// Only of this session.
+    /// Only traces of this session.
     pub session: Option<String>,
-    /// Only those that began at this time or later, in nanoseconds since 1970.
+    /// Only traces that began at this time or later, in nanoseconds since 1970.
     pub since: Option<u64>,
-    /// Only those that began before this time.
+    /// Only traces that began before this time.
     pub until: Option<u64>,
-    /// Only those after this one, in the order of the list.
+    /// Only traces after this one, in the order of the list.
     pub after: Option<TraceCursor>,
-    /// At most this many.
+    /// Maximum number of traces.
     pub limit: Option<usize>,
-    /// The list ends once the names in it take this many bytes; it has at least one trace.
+    /// Ends the list once its names take this many bytes; it has at least one trace.
     pub name_bytes: Option<usize>,
-    /// In which order.
+    /// The order of the list.
     pub order: Order,
 }
 
-/// The first digits of an id: at most 32 hexadecimal digits.
+/// The first digits of a trace id: at most 32 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdPrefix(String);
 
 impl IdPrefix {
-    /// Reads digits in upper or lower case. `None` if a character is not a digit, or there are too many.
+    /// Parses digits in upper or lower case. `None` if a character is not a digit, or there are too many.
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         let is_prefix = digits.len() <= 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         is_prefix.then(|| Self(digits.to_ascii_lowercase()))
     }
 
-    /// The first and the last id with these digits, as bytes.
+    /// The first and the last id that begin with these digits.
     #[must_use]
     pub fn range(&self) -> RangeInclusive<[u8; 16]> {
         let filled = |digit: &str| {
@@ -66,14 +66,14 @@ pub enum Order {
     NewestFirst,
     /// By start, oldest first.
     OldestFirst,
-    /// By the arrival of the first span, latest first, whenever the traces began. [`Filter::after`] has no meaning here.
+    /// By the arrival of the first span, latest first, whenever the traces began. [`Filter::after`] is ignored.
     LatestArrivalFirst,
 }
 
-/// Called with each trace that matches a filter and its revision. Returns whether the list takes the trace, or breaks off before it.
+/// Called with each trace that matches a filter, and its revision. Returns whether to list the trace; a break ends the list before it.
 pub type Wanted<'a> = dyn FnMut(TraceCursor, u64) -> ControlFlow<(), bool> + 'a;
 
-/// Where a list of traces goes on: behind this trace.
+/// A trace after which the next page of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceCursor {
     /// The start of the last trace of the list so far.
@@ -83,7 +83,7 @@ pub struct TraceCursor {
 }
 
 impl TraceCursor {
-    /// Reads what [`TraceCursor`] is written as: the start, a dot, the trace's id.
+    /// Parses the text form: the start, a dot, the trace's id.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (start, trace_id) = text.split_once('.')?;
@@ -117,11 +117,11 @@ pub struct TraceRow {
     pub start: u64,
     /// Latest end, nanoseconds since 1970.
     pub end: u64,
-    /// How many spans came, replays with other bytes included.
+    /// Number of spans received, including repeats with different bytes.
     pub spans: u64,
-    /// How many log records came.
+    /// Number of log records received.
     pub logs: u64,
-    /// How many of the spans failed.
+    /// Number of spans that failed.
     pub errors: u64,
     /// Bytes in the log.
     pub bytes: u64,
@@ -130,7 +130,7 @@ pub struct TraceRow {
 }
 
 impl TraceRow {
-    /// Where a list that ends with this trace goes on.
+    /// Where the page after this trace begins.
     #[must_use]
     pub fn cursor(&self) -> TraceCursor {
         TraceCursor {
@@ -140,7 +140,7 @@ impl TraceRow {
     }
 }
 
-/// Where a list of sessions goes on: behind this session.
+/// A session after which the next page of a list begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCursor {
     /// The start of its last trace.
@@ -154,18 +154,18 @@ pub struct SessionCursor {
 pub struct SessionRow {
     /// The session's name.
     pub session: String,
-    /// How many traces name it.
+    /// Number of traces that name it.
     pub traces: u64,
-    /// Start of the first.
+    /// Start of its first trace.
     pub start: u64,
-    /// Start of the last.
+    /// Start of its last trace.
     pub last_start: u64,
-    /// End of the last.
+    /// End of the trace that ended last.
     pub end: u64,
 }
 
 impl SessionRow {
-    /// Where a list that ends with this session goes on.
+    /// Where the page after this session begins.
     #[must_use]
     pub fn cursor(&self) -> SessionCursor {
         SessionCursor {

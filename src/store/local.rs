@@ -1,4 +1,4 @@
-//! The store of one machine: one thread writes, anyone reads.
+//! The store on local disk: one thread writes, any thread reads.
 
 mod engine;
 
@@ -30,22 +30,22 @@ use super::segments::Segments;
 use super::state::State;
 use super::traits::Administer;
 
-/// A store that was opened, and what was found then.
+/// An open store, and what was found while opening it.
 #[derive(Debug)]
 pub struct Opened<S = Local> {
     /// The store.
     pub store: S,
-    /// What a crash or a disk left behind.
+    /// What a crash or a failing disk left behind.
     pub recovery: Recovery,
 }
 
-/// The store of one machine.
+/// The store on local disk.
 #[derive(Debug)]
 pub struct Local {
     directory: PathBuf,
     reader: Reader,
     writer: Option<WriterHandle>,
-    /// What was found lost when it was opened.
+    /// Losses found when it was opened.
     lost: Vec<Lost>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct WriterHandle {
 }
 
 impl Local {
-    /// Opens a directory for reading and writing; takes its lock.
+    /// Opens a directory for reading and writing, and locks it.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Local {
         state.with_deletions(|of_state| *of_state = deletions);
         state.segment.store(log.end().segment, Ordering::Release);
         state.end.send_replace(log.end());
-        // Without room for it nothing is stored; reading and deleting need none.
+        // Without room for the reserve nothing is stored; reading and deleting work without it.
         let _ = reserve.keep();
         let shared = (Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), Arc::clone(&reserve));
         let maintenance = Maintenance::start(options, shared, checked).map_err(io("start the maintaining thread for"))?;
@@ -148,8 +148,8 @@ impl Local {
         Ok(Opened { store, recovery })
     }
 
-    /// Opens a directory for reading, also beside a process that writes to it. If nobody does and the index is not up to date,
-    /// it is brought up to date first: only for that long the directory is locked.
+    /// Opens a directory for reading, even while another process writes to it. If no process does and the index is not up to
+    /// date, it is brought up to date first; the directory is locked only for that time.
     ///
     /// # Errors
     ///
@@ -164,13 +164,13 @@ impl Local {
                     recovery = open_and_replay(options, &disk)?.2;
                     drop(lock);
                 }
-                // A server writes to the directory, or nobody can write to it: it is opened for reading as it is.
+                // A server writes to the directory, or it is not writable: it is opened for reading as it is.
                 Err(Error::Locked { .. } | Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         let mut store = Self::open_to_read(directory)?;
-        // A bridge at work may change the files meanwhile; then there is nothing to report of them.
+        // A running bridge may change the files meanwhile; then there is nothing to report.
         let segments = log::segments(directory).unwrap_or_default();
         let cut = segments.last().and_then(|active| {
             let disk = Directory::read_only(directory);
@@ -198,13 +198,13 @@ impl Local {
         &self.reader.segments
     }
 
-    /// Where it is.
+    /// Its data directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Whether the index covers the log to its last byte.
+    /// Whether the index covers the whole log.
     fn is_up_to_date(directory: &Path) -> bool {
         let covered = || -> Result<Position, Error> {
             let index = index::open_to_read(directory)?;
@@ -219,7 +219,7 @@ impl Local {
         covered().is_ok_and(|covered| end() == Some(covered))
     }
 
-    /// Opens a directory for reading only, also beside a process that writes to it.
+    /// Opens a directory for reading only, even while another process writes to it.
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ impl Local {
         index::remove(directory)?;
         drop(lock);
         let mut opened = Self::open(options)?;
-        // What the former index knew and this one does not.
+        // Records that the former index had and this one lacks.
         if let Some(connection) = former.connection() {
             let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
             let lost = lost_records::of_former(&*disk, directory, &connection, &opened.recovery)?;
@@ -278,7 +278,7 @@ impl Local {
         }
     }
 
-    /// Asks the writing thread for something else than to store.
+    /// Sends the writing thread an order.
     pub(super) fn order(&self, order: Order) -> Result<(), Error> {
         let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
         let jobs = writer.jobs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,7 +286,7 @@ impl Local {
         sender.send(order).map_err(|_| Error::Closed)
     }
 
-    /// A connection that writes what was computed; `None` if the store is open for reading only.
+    /// Runs `write` on a connection for summaries; `None` if the store is open for reading only.
     pub(super) fn with_summaries<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<Option<T>, Error> {
         let Some(writer) = &self.writer else { return Ok(None) };
         let mut connection = writer.summaries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -299,9 +299,9 @@ impl Local {
     }
 }
 
-/// The losses to report: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
+/// The losses to report: stored ones and those just found. `cut`: computed from the index each time.
 fn reported_losses(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
-    // One that cannot be read prevents no report and no opening.
+    // An unreadable file must not prevent reporting or opening.
     let losses = Losses::of(directory).unwrap_or_default();
     losses.with(cut.into_iter().chain(found).collect())
 }

@@ -1,5 +1,5 @@
-//! One writer a directory. The lock is on the directory itself, which cannot be removed while anything is in it, and on a file
-//! in it that names the process with the lock.
+//! A lock, so that a directory has one writer. It is on the directory itself, which cannot be removed while it has files,
+//! and on a file in it that names the process.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,30 +10,30 @@ use std::time::{Duration, Instant};
 
 use super::error::Error;
 
-/// Held while the store is open for writing. The system lets go of it when the process ends, however it ends.
+/// Held while the store is open for writing. The system releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub(super) struct Lock {
     _directory: Option<File>,
     _file: File,
 }
 
-/// What a lock is taken for.
+/// The purpose of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To write, for as long as the process likes.
+    /// To write, for as long as the process runs.
     Write,
-    /// To bring the index up to date before it is read.
+    /// To bring the index up to date before reading.
     Read,
 }
 
 /// How long to wait for a process that only brings the index up to date.
-const PATIENCE: Duration = Duration::from_secs(60);
-const MOMENT: Duration = Duration::from_millis(100);
-/// The text of the lock file after the id of such a process.
+const READ_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+const WRITE_LOCK_TIMEOUT: Duration = Duration::from_millis(100);
+/// Text of the lock file, after the process id, while the purpose is [`Purpose::Read`].
 const READS: &str = "which reads it";
 
 impl Lock {
-    /// Takes the lock of a directory. Waits for one that is held only to read.
+    /// Takes the lock of a directory, waiting for one held only to read.
     pub(super) fn take(directory: &Path, purpose: Purpose) -> Result<Self, Error> {
         let begin = Instant::now();
         loop {
@@ -42,7 +42,11 @@ impl Lock {
                 return outcome;
             };
             // A process that has just taken the lock may not have written its purpose yet.
-            let patience = if holder.ends_with(READS) { PATIENCE } else { MOMENT };
+            let patience = if holder.ends_with(READS) {
+                READ_LOCK_TIMEOUT
+            } else {
+                WRITE_LOCK_TIMEOUT
+            };
             if purpose == Purpose::Read || begin.elapsed() >= patience {
                 return outcome;
             }
@@ -67,7 +71,7 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(io("open"))?;
-        // The lock on the directory remains even if the file is removed or replaced.
+        // The lock on the directory stays even if the file is removed or replaced.
         let itself = File::open(directory).map_err(io("open the directory of"))?;
         let locked = |outcome| match outcome {
             Ok(()) => Ok(true),
@@ -76,7 +80,7 @@ impl Lock {
         };
         let directory_locked = match locked(itself.try_lock()) {
             Ok(free) => Some(free),
-            // File systems of a network may lock only what is open for writing, and no directory is.
+            // Network file systems may only lock files open for writing, which a directory never is.
             Err(source) if cannot_lock(&source) => None,
             Err(source) => return Err(io("lock the directory of")(source)),
         };
@@ -94,7 +98,7 @@ impl Lock {
                 },
             });
         }
-        // The name of the holder is a courtesy to people: on a full disk it is left out.
+        // The holder's name only informs people: on a full disk it is left out.
         let _ = file.set_len(0);
         let _ = file.rewind();
         let _ = match purpose {
@@ -108,7 +112,7 @@ impl Lock {
     }
 }
 
-/// How the server that has the lock of a data directory is reached.
+/// How to reach the server that holds the lock of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Served {
     /// `http` or `https`.
@@ -120,13 +124,13 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Writes it into the lock file, below the name of this process, which has the lock. A courtesy to people, as that name is.
+    /// Appends it to the lock file, below the name of this process. It only informs, so failures are ignored.
     pub(crate) fn announce(&self, directory: &Path) {
         let file = File::options().append(true).open(directory.join("lock"));
         let _ = file.and_then(|mut file| writeln!(file, "{} {} {}", self.scheme, self.http, self.api));
     }
 
-    /// Reads what the process with the lock announced; `None` if it is not a server.
+    /// Reads what the process with the lock announced; `None` if that is not a server.
     pub(crate) fn announced(directory: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(directory.join("lock")).ok()?;
         let mut words = text.lines().nth(1)?.split(' ').map(str::to_owned);

@@ -1,5 +1,5 @@
-//! Losses are reported until an operator acknowledges them. A rebuilt index no longer shows them, so a file next to the log keeps
-//! what was lost then, and which losses were acknowledged.
+//! Losses are reported until an operator acknowledges them. A rebuilt index no longer shows earlier losses, so a file next
+//! to the log keeps them, and records which losses were acknowledged.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -11,11 +11,11 @@ use super::clock::now;
 use super::error::{Error, of_io};
 use super::log::Lost;
 
-/// The file's name in the data directory, and that of one that cannot be read.
+/// Name of the file in the data directory, and of an unreadable one.
 const FILE: &str = "losses.json";
 const DAMAGED: &str = "losses.json.damaged";
 
-/// A loss that is kept.
+/// A recorded loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// What was lost.
@@ -28,17 +28,17 @@ pub struct Loss {
     pub acknowledged_unix_nano: Option<u64>,
 }
 
-/// The losses of a store that are kept, the oldest first.
+/// The recorded losses of a store, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     losses: Vec<Loss>,
-    /// An earlier file with losses was damaged, so some may be unknown.
+    /// An earlier file was damaged, so some losses may be unknown.
     #[serde(skip)]
     is_incomplete: bool,
 }
 
 impl Losses {
-    /// Those of the store in a directory. A file that is damaged counts as incomplete.
+    /// Reads the losses of the store in a directory. A damaged file counts as incomplete.
     ///
     /// # Errors
     ///
@@ -57,32 +57,32 @@ impl Losses {
         })
     }
 
-    /// Those that nobody has acknowledged.
+    /// Losses not yet acknowledged.
     pub fn open(&self) -> impl Iterator<Item = &Loss> {
         self.losses.iter().filter(|loss| loss.acknowledged_unix_nano.is_none())
     }
 
-    /// Whether a file with losses was damaged, so that some may be unknown.
+    /// Whether an earlier file was damaged, so that some losses may be unknown.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
 
-    /// Whether an operator has acknowledged this loss, however it was found: as many records of its segment.
+    /// Whether an operator has acknowledged this loss, however it was found: at least as many records of its segment.
     #[must_use]
     pub fn is_acknowledged(&self, lost: &Lost) -> bool {
         let of_it = |loss: &&Loss| loss.lost.segment == lost.segment && loss.lost.records >= lost.records;
         self.losses.iter().filter(of_it).any(|loss| loss.acknowledged_unix_nano.is_some())
     }
 
-    /// Whether an operator has acknowledged that records of a segment are lost.
+    /// Whether an operator has acknowledged a loss in this segment.
     #[must_use]
     pub fn is_segment_acknowledged(&self, segment: u64) -> bool {
         let is_of_it = |loss: &Loss| loss.lost.segment == segment && loss.acknowledged_unix_nano.is_some();
         self.losses.iter().any(is_of_it)
     }
 
-    /// Those that nobody has acknowledged, and these that were found just now.
+    /// Losses not yet acknowledged, plus the newly found ones.
     pub(super) fn with(&self, found: Vec<Lost>) -> Vec<Lost> {
         let kept: Vec<Lost> = self.open().map(|loss| loss.lost.clone()).collect();
         let is_new = |lost: &Lost| !self.is_acknowledged(lost) && !kept.contains(lost);
@@ -91,7 +91,7 @@ impl Losses {
     }
 }
 
-/// Keeps losses that the index no longer shows.
+/// Records losses that the index no longer shows.
 pub(super) fn keep(directory: &Path, lost: &[Lost]) -> Result<(), Error> {
     if lost.is_empty() {
         return Ok(());
@@ -105,7 +105,7 @@ pub(super) fn keep(directory: &Path, lost: &[Lost]) -> Result<(), Error> {
     write(directory, &losses)
 }
 
-/// Acknowledges all losses that are kept, and these that were found: they are no longer reported. Returns those that it
+/// Acknowledges all recorded losses and the newly found ones, so that they are no longer reported. Returns those newly
 /// acknowledged.
 ///
 /// # Errors
@@ -130,7 +130,7 @@ pub fn acknowledge(directory: &Path, found: &[Lost]) -> Result<Vec<Lost>, Error>
     }
 }
 
-/// The old file is there until the new one is on the disk; one that is damaged is set aside.
+/// Replaces the file once the new one is on disk; a damaged one is renamed.
 fn write(directory: &Path, losses: &Losses) -> Result<(), Error> {
     let path = directory.join(FILE);
     let text = serde_json::to_vec_pretty(losses).map_err(|error| of_io("write", &path, error.into()))?;

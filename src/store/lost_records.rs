@@ -1,4 +1,4 @@
-//! Finds acknowledged records that are lost: the index knows them, and the log no longer contains them.
+//! Finds lost records: acknowledged ones that the index has and the log no longer contains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,7 +22,7 @@ fn lost(segment: u64, fault: Fault, places: &Places) -> Lost {
     }
 }
 
-/// The sealed segments that are shorter than they were. Of those that are not, only size and end are looked at.
+/// Sealed segments that were cut. Of whole ones, only the size and the end are read.
 pub(super) fn cut_segments(disk: &dyn Disk, path: &Path, connection: &Connection, active: u64) -> Result<Vec<Lost>, Error> {
     let present = segments_of(disk).map_err(|source| of_io("list", path, source))?;
     let ends = index::ends(connection)?;
@@ -33,7 +33,7 @@ pub(super) fn cut_segments(disk: &dyn Disk, path: &Path, connection: &Connection
         let bytes = file.size().map_err(io)?;
         let whole = match form_of(&*file, number)?.map_err(io)? {
             Some(Form::Compressed) => has_footer(&*file).map_err(io)?,
-            // A compressed segment with a damaged head is whole too if it has its footer.
+            // A compressed segment with a damaged head is also whole if it has its footer.
             Some(Form::Raw) | None => ends.get(&number).is_none_or(|end| *end <= bytes) || has_footer(&*file).map_err(io)?,
         };
         if !whole {
@@ -51,7 +51,7 @@ pub(super) fn cut_segments(disk: &dyn Disk, path: &Path, connection: &Connection
     Ok(found)
 }
 
-/// The records of a segment that the index knows and that are not whole.
+/// Records of a segment that the index has and that are not whole.
 fn missing(segment: &Segment, connection: &Connection) -> io::Result<Result<Places, Error>> {
     let whole: BTreeSet<u64> = segment.places()?.into_iter().collect();
     Ok(index::places_in(connection, segment.number()).map(|mut places| {
@@ -60,7 +60,7 @@ fn missing(segment: &Segment, connection: &Connection) -> io::Result<Result<Plac
     }))
 }
 
-/// The records of `known` that a rebuilt index no longer has, by segment.
+/// The records of `known` that a rebuilt index lacks, by segment.
 pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost> {
     known.retain(|at, _| !now.contains_key(at));
     let mut by_segment: BTreeMap<u64, Places> = BTreeMap::new();
@@ -77,7 +77,7 @@ pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost
         .collect()
 }
 
-/// The records that the former index knew and that are not whole in the log from which the index was rebuilt.
+/// The records that the former index had and that are not whole in the log from which the index was rebuilt.
 pub(super) fn of_former(disk: &dyn Disk, path: &Path, former: &Connection, recovery: &Recovery) -> Result<Vec<Lost>, Error> {
     let Some(active) = segments_of(disk).map_err(|source| of_io("list", path, source))?.pop() else {
         return Ok(Vec::new());
@@ -106,7 +106,7 @@ pub(super) fn of_former(disk: &dyn Disk, path: &Path, former: &Connection, recov
     Ok(found)
 }
 
-/// Losses without those of the same segments with fewer records.
+/// Adds the losses in `others` unless `found` has at least as many records of the segment.
 pub(super) fn with_records(mut found: Vec<Lost>, others: Vec<Lost>) -> Vec<Lost> {
     for other in others {
         if !found
@@ -120,7 +120,7 @@ pub(super) fn with_records(mut found: Vec<Lost>, others: Vec<Lost>) -> Vec<Lost>
     found
 }
 
-/// The records of one segment that the index knows and that are not whole in the log, read from beginning to end.
+/// The records of one segment that the index has and that are not whole in the log, which is read from beginning to end.
 ///
 /// # Errors
 ///

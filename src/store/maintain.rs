@@ -1,5 +1,4 @@
-//! Work in the background: sealed segments are compressed, segments that retention no longer keeps are removed, and what was deleted on
-//! request is erased.
+//! Background work: compressing sealed segments, removing segments by retention, and erasing data deleted on request.
 
 mod erase;
 mod pace;
@@ -24,38 +23,38 @@ use super::segments::Segments;
 use super::state::State;
 use pace::Pace;
 
-/// What maintenance did.
+/// Results of maintenance.
 #[derive(Debug, Clone, Default)]
 pub struct Maintained {
-    /// Segments that were compressed.
+    /// Number of segments compressed.
     pub compressed_segments: u64,
-    /// Their bytes before.
+    /// Their size before.
     pub compressed_from_bytes: u64,
-    /// Their bytes now.
+    /// Their size now.
     pub compressed_to_bytes: u64,
-    /// Segments that stay as they came because parts of them are damaged.
+    /// Segments left uncompressed because parts of them are damaged.
     pub damaged_segments: u64,
-    /// Segments that retention removed.
+    /// Number of segments removed by retention.
     pub removed_segments: u64,
-    /// Their bytes.
+    /// Their size.
     pub removed_bytes: u64,
-    /// What failed last; it is tried again.
+    /// The last failure; the work is retried.
     pub failure: Option<Error>,
 }
 
-/// How often the thread looks for work that no command announces: what became too old.
-const EVERY: Duration = Duration::from_secs(5);
+/// How often the thread looks for work without being told: for data that has become too old.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 enum Command {
     /// A segment was sealed.
     Sealed,
     Now(SyncSender<Result<Maintained, Error>>),
-    /// Something is to be erased.
+    /// Erase deleted data.
     Erase(SyncSender<Result<(), Error>>),
     Stop,
 }
 
-/// The thread that maintains a store.
+/// The maintenance thread of a store.
 #[derive(Debug)]
 pub(super) struct Maintenance {
     commands: Sealed,
@@ -64,7 +63,7 @@ pub(super) struct Maintenance {
     stopping: Arc<AtomicBool>,
 }
 
-/// Tells the thread that a segment was sealed.
+/// Notifies the thread of sealed segments.
 #[derive(Debug, Clone)]
 pub(super) struct Sealed(Sender<Command>);
 
@@ -75,7 +74,7 @@ impl Sealed {
 }
 
 impl Maintenance {
-    /// `checked` is what is known of the index: a check that was not finished is done first.
+    /// `checked`: the state of the index; an unfinished check is finished first.
     pub(super) fn start(
         options: &OpenOptions,
         (disk, segments, state, reserve): (Arc<dyn Disk>, Arc<Segments>, Arc<State>, Arc<Reserve>),
@@ -104,7 +103,7 @@ impl Maintenance {
         };
         let thread = thread::Builder::new().name("maintain".to_owned()).spawn(move || {
             loop {
-                let command = inbox.recv_timeout(EVERY);
+                let command = inbox.recv_timeout(POLL_INTERVAL);
                 let outcome = match command {
                     Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                     Ok(Command::Erase(_)) => reserve.with_room(|| work.erase()),
@@ -134,7 +133,7 @@ impl Maintenance {
         })
     }
 
-    /// For the thread that seals segments.
+    /// The notifier for the thread that seals segments.
     pub(super) fn sealed(&self) -> Sealed {
         self.commands.clone()
     }
@@ -175,20 +174,20 @@ struct Work {
     segments: Arc<Segments>,
     state: Arc<State>,
     stopping: Arc<AtomicBool>,
-    /// Sealed segments with which nothing is left to do.
+    /// Sealed segments that need no more work.
     settled: BTreeSet<u64>,
-    /// Of the sealed segment that was asked last: when its last chunk came.
+    /// A cache of the last arrival: the segment last asked for, and its result.
     last_arrival: Option<(u64, Option<u64>)>,
-    /// The segment that was written to when retention looked last.
+    /// The active segment when retention last ran.
     looked: u64,
-    /// The latest segment that retention removed.
+    /// The latest segment removed by retention.
     gone: u64,
-    /// So many deletions need nothing more to be erased.
+    /// How many deletions are completely erased.
     erased: usize,
-    /// What is known of the index.
+    /// The state of the index.
     checked: Checked,
     done: Maintained,
-    /// What everyone may know of it.
+    /// Shared copy of `done`.
     so_far: Arc<Mutex<Maintained>>,
 }
 
@@ -200,9 +199,9 @@ impl Work {
         self.check()
     }
 
-    /// Ends the check of the index that opening had no time for.
+    /// Finishes the check of the index that opening had no time for.
     fn check(&mut self) -> Result<(), Error> {
-        // Unfinished once more: the store is being closed.
+        // If it is unfinished again, the store is being closed.
         if self.checked == Checked::Unfinished {
             let stopping = &self.stopping;
             self.checked = index::check_in_use(&self.directory, &|| stopping.load(Ordering::Relaxed))?;
@@ -238,7 +237,7 @@ impl Work {
                     if pace.is_over(&self.state) && self.is_retention_due() {
                         failure = self.retain().err();
                     }
-                    // Retention may have removed this one.
+                    // Retention may have removed this segment.
                     failure.is_none() && self.gone < number && !self.stopping.load(Ordering::Relaxed)
                 };
                 let outcome = compress(&*disk, &segment, level, &mut go_on);
@@ -263,14 +262,14 @@ impl Work {
         Ok(())
     }
 
-    /// The oldest sealed segment that may have to be compressed, and how many there are.
+    /// The oldest sealed segment that may have to be compressed, and the number of such segments.
     fn uncompressed(&self) -> Result<(Option<u64>, usize), Error> {
         let mut raw = self.sealed()?;
         raw.retain(|segment| !self.settled.contains(segment));
         Ok((raw.first().copied(), raw.len()))
     }
 
-    /// Lets everyone know what was done.
+    /// Publishes what was done.
     fn notify(&self) {
         *self.so_far.lock().unwrap_or_else(PoisonError::into_inner) = self.done.clone();
     }

@@ -1,21 +1,21 @@
-//! The result of merging the database of a removed server.
+//! The result of merging the database of a server that is gone.
 
-/// A database that was to be merged into another one.
+/// A database that was to be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MergedWriter {
     /// Its name.
     pub(crate) name: String,
-    /// What is in the other one now; or why it stays as it is.
+    /// What was copied; or why the database stays as it is.
     pub(crate) became: Result<Merged, String>,
 }
 
-/// What was read back from the database that has it now.
+/// Totals read back from the target database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Merged {
-    /// Chunks.
+    /// Number of chunks.
     pub(crate) chunks: u64,
-    /// Bytes of their messages.
+    /// Total size of their messages.
     pub(crate) bytes: u64,
-    /// The SHA-256 of their keys, each of which has the digest of the message.
+    /// The SHA-256 of their keys, which contain the digests of the messages.
     pub(crate) digest: String,
 }

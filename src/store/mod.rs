@@ -1,12 +1,12 @@
-//! Where spans are kept.
+//! Storage of spans, log records and metrics.
 //!
 //! # The promise
 //!
-//! Users of a store hold [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
-//! names the engine: [`Local`], or a bucket of object storage that several bridges share (feature `bucket`).
+//! Users of a store hold [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of them as [`Store`]; only [`open`]
+//! names the engine: [`Local`], or a bucket of object storage shared by several bridges (feature `bucket`).
 //!
-//! When [`Append::append`] returns, the chunks are on disk: written to the log and synced. They survive a killed process and a loss of
-//! power. A chunk that was not acknowledged may be stored or not, but never in part.
+//! When [`Append::append`] returns, the chunks are on disk: written to the log and synced. They survive a killed process and
+//! a loss of power. A chunk that was not acknowledged may or may not be stored, but never in part.
 //!
 //! # How
 //!
@@ -19,12 +19,12 @@
 //!   the log with the position it covers; on open the log is replayed from there.
 //! - **[`disk`]**: all access to the files of the log, behind a trait, so that tests can make the disk fail.
 //!
-//! Spans and log records that come again with the same bytes are acknowledged, stored once and counted. Metrics are stored again.
+//! Repeated spans and log records with the same bytes are acknowledged, stored once and counted. Metrics are stored again.
 //!
 //! # Limits
 //!
-//! One writer a directory (the directory is locked, and a file in it names the process). One chunk is at most 4 GiB. Segments are
-//! 64 MiB.
+//! One writer per directory (the directory is locked, and a file in it names the process). A chunk is at most 4 GiB.
+//! Segments are 64 MiB.
 
 mod arrivals;
 mod batch;

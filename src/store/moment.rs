@@ -1,4 +1,4 @@
-//! Times that people write: a moment, a day, or how long ago.
+//! Times as people write them: a moment, a day, or how long ago.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -6,7 +6,7 @@ use jiff::tz::Offset;
 
 use super::clock::now;
 
-/// A moment in nanoseconds since 1970, as people write it.
+/// Parses a moment to nanoseconds since 1970.
 pub(crate) fn moment(text: &str) -> Result<u64, String> {
     let nanos = ago(text).or_else(|| day(text)).or_else(|| instant(text));
     nanos.ok_or_else(|| "write 2026-11-21T10:00:00Z, 2026-11-21 (UTC), or how long ago: 90s, 15m, 2h, 7d".to_owned())
@@ -18,7 +18,7 @@ fn instant(text: &str) -> Option<u64> {
 }
 
 fn day(text: &str) -> Option<u64> {
-    // The parser takes a date with a time too, and leaves the time out.
+    // The parser also accepts a date with a time and drops the time.
     let date: Date = text.parse().ok().filter(|_| text.len() == "2026-11-21".len())?;
     let moment = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?;
     u64::try_from(moment.as_nanosecond()).ok()

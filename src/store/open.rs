@@ -1,4 +1,4 @@
-//! Opening a store: the only place that names engines.
+//! Opening a store: the only module that names the engines.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl<S: Store + 'static> Opened<S> {
     }
 }
 
-/// Opens a store for reading and writing; takes its lock.
+/// Opens a store for reading and writing, and locks it.
 ///
 /// # Errors
 ///
@@ -32,11 +32,11 @@ pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
     }
 }
 
-/// Opens a store for reading, also beside a process that writes to it: [`Local::open_up_to_date`].
+/// Opens a store for reading, even while another process writes to it; see [`Local::open_up_to_date`].
 ///
 /// # Errors
 ///
-/// There is none, or it cannot be read.
+/// There is no store, or it cannot be read.
 pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
     match &options.bucket {
         Some(bucket) => open_bucket(options, bucket, Purpose::Read),
@@ -53,17 +53,17 @@ pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
     Local::reindex(options).map(Opened::into_store)
 }
 
-/// Tries whether a bucket lets a server do what it must. Writes one small object, and removes it.
+/// Checks that a bucket permits what a server needs. Writes one small object, and removes it.
 ///
 /// # Errors
 ///
-/// The first thing that the bucket refuses.
+/// The first refusal by the bucket.
 #[cfg(feature = "bucket")]
 pub(crate) fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
     super::bucket::examine(bucket)
 }
 
-/// Tries nothing.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -83,12 +83,12 @@ pub(crate) fn writers_of(bucket: &BucketOptions) -> Result<Vec<ListedWriter>, Er
     super::bucket::writers(bucket)
 }
 
-/// Opens the database of a server that is gone, lets `finish` do what that left, with the names of those who read its arrivals, and marks
-/// it as adopted.
+/// Opens the database of a server that is gone, lets `finish` complete its work given the names of its subscribers, and
+/// marks it as adopted.
 ///
 /// # Errors
 ///
-/// The bucket fails, or `finish` does. Nothing is marked then.
+/// The bucket or `finish` fails. Nothing is marked then.
 #[cfg(feature = "bucket")]
 pub(crate) fn adopt<E: From<Error>>(
     options: &OpenOptions,
@@ -100,17 +100,17 @@ pub(crate) fn adopt<E: From<Error>>(
     }
 }
 
-/// Merges the databases that were adopted into that of the options' writer; reports each.
+/// Merges the adopted databases into that of the options' writer; reports each.
 ///
 /// # Errors
 ///
-/// The bucket fails. What was merged until then is.
+/// The bucket fails. Databases merged before that stay merged.
 #[cfg(feature = "bucket")]
 pub(crate) fn compact(bucket: &BucketOptions, reported: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
     super::bucket::compact(bucket, reported)
 }
 
-/// Begins to write files to a bucket: removes the manifest that is there.
+/// Begins an upload to a bucket: removes an existing manifest.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub(crate) fn begin_upload(url: &str) -> Result<(), Error> {
     super::bucket::begin_upload(url)
 }
 
-/// Begins nothing.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -130,17 +130,17 @@ pub(crate) fn begin_upload(url: &str) -> Result<(), Error> {
     Err(not_built_in(&BucketOptions::new(url)))
 }
 
-/// Writes the files below a directory to a bucket, the manifest last; gives the names of other files with rows that are there.
+/// Uploads the files below a directory to a bucket, the manifest last; returns the names of other files with rows that are there.
 ///
 /// # Errors
 ///
-/// The bucket or the disk fails. Then there is no manifest.
+/// The bucket or the disk fails; then there is no manifest.
 #[cfg(feature = "bucket")]
 pub(crate) fn upload(url: &str, directory: &Path) -> Result<Vec<String>, Error> {
     super::bucket::upload(url, directory)
 }
 
-/// Writes nothing.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub(crate) fn upload(url: &str, _: &Path) -> Result<Vec<String>, Error> {
     Err(not_built_in(&BucketOptions::new(url)))
 }
 
-/// Merges nothing.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ pub(crate) fn compact(bucket: &BucketOptions, reported: &mut dyn FnMut(MergedWri
     Err(not_built_in(bucket))
 }
 
-/// Adopts nothing.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -176,7 +176,7 @@ pub(crate) fn adopt<E: From<Error>>(
     Err(bucket.map_or(Error::ReadOnly, not_built_in).into())
 }
 
-/// None.
+/// Always fails.
 ///
 /// # Errors
 ///
@@ -194,7 +194,7 @@ fn not_built_in(bucket: &BucketOptions) -> Error {
     }
 }
 
-/// What a store is opened for.
+/// Why a store is opened.
 enum Purpose {
     Read,
     Write,

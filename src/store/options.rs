@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! Options for opening a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,59 +6,58 @@ use std::time::Duration;
 
 use super::disk::Disk;
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
-    /// The data directory; made if it is not there.
+    /// The data directory; created if it does not exist.
     pub directory: PathBuf,
     /// Attribute keys that name a session, best first.
     pub session_keys: Vec<String>,
-    /// A segment that is larger than this is followed by the next.
+    /// Size in bytes from which a segment is sealed.
     pub segment_size: u64,
-    /// What is removed in time.
+    /// What is removed over time.
     pub retention: Retention,
-    /// Level of zstd for sealed segments; `None`: they stay as they came.
+    /// zstd level for sealed segments; `None`: they are not compressed.
     pub compression: Option<i32>,
-    /// Instead of the directory itself, for the log's files.
+    /// Used for the log's files instead of the directory.
     pub disk: Option<Arc<dyn Disk>>,
-    /// The store is in this bucket, and not in the directory.
+    /// Keeps the store in this bucket instead of the directory.
     pub bucket: Option<BucketOptions>,
 }
 
-/// When a request is answered.
+/// When a request is acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ack {
-    /// Once the bucket has what it brought.
+    /// Once the bucket has its data.
     #[default]
     Bucket,
-    /// Once the own log on the disk has it, from where it goes to the bucket.
+    /// Once its data is in the local log on disk, from which it is uploaded.
     Local,
 }
 
-/// A store in a bucket.
+/// Options of a store in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketOptions {
-    /// `s3://BUCKET/PREFIX`, or another of the forms that the page on buckets lists.
+    /// `s3://BUCKET/PREFIX`, or another form listed in the documentation of buckets.
     pub url: String,
-    /// The folder of the project below the prefix; empty: the prefix itself.
+    /// The project's folder below the prefix; empty: the prefix itself.
     pub folder: String,
-    /// The database below the prefix that is written to. `None`: the one whose name is in the directory; a new name is made if
-    /// there is none.
+    /// Name of the database to write to. `None`: the name stored in the directory, generated if there is none.
     pub writer: Option<String>,
-    /// What came within this time is written as one object.
+    /// Data that arrives within this time is written as one object.
     pub flush_interval: Duration,
-    /// How often to look for what other bridges have written.
+    /// How often to look for data from other bridges.
     pub poll_interval: Duration,
-    /// So many bytes wait for the bucket in memory at most.
+    /// Maximum bytes waiting in memory for the bucket.
     pub in_flight_bytes: usize,
-    /// When a request is answered.
+    /// When a request is acknowledged.
     pub ack: Ack,
-    /// So many bytes wait for the bucket in the own log at most.
+    /// Maximum bytes waiting in the local log for the bucket.
     pub spool_bytes: u64,
 }
 
 impl BucketOptions {
-    /// The options of a URL, all others as they are by default.
+    /// Default options for a URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {
@@ -73,7 +72,7 @@ impl BucketOptions {
         }
     }
 
-    /// The same of a folder below the prefix.
+    /// The same options for a folder below the prefix.
     #[must_use]
     pub fn with_folder(&self, folder: &Path) -> Self {
         Self {
@@ -84,7 +83,7 @@ impl BucketOptions {
 }
 
 impl OpenOptions {
-    /// The options of a directory, all others as they are by default.
+    /// Default options for a directory.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self {
@@ -99,17 +98,17 @@ impl OpenOptions {
     }
 }
 
-/// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
+/// What is removed over time: whole segments of the log, oldest first, but never the active one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Segments all of whose chunks came longer ago. A segment is sealed at an eighth of this age, so that nothing stays
-    /// much longer.
+    /// Remove segments once all their chunks are older than this. A segment is sealed at an eighth of this age, so that
+    /// nothing stays much longer.
     pub age: Option<Duration>,
-    /// The oldest, while all segments together have more bytes. The index comes on top, a few hundred bytes a chunk.
+    /// Remove the oldest segments while all together have more bytes. The index takes a few hundred bytes more per chunk.
     pub bytes: Option<u64>,
 }
 
 impl Retention {
-    /// Into so many segments is the age divided, that a segment does not keep what is old because of what is not.
+    /// The age is divided by this to get the time span of a segment, so that recent chunks keep old ones only briefly.
     pub(super) const SEGMENTS: u32 = 8;
 }

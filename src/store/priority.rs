@@ -1,12 +1,12 @@
-//! The priority of threads whose work can wait: while the processor is busy, the system lets receiving and reading go first.
+//! The priority of threads whose work can wait: on a busy machine, receiving and reading go first.
 
-/// How far the priority of these threads is lowered: at 15, a thread of the default priority that competes for a core gets 28 times
-/// as much of it (Linux, `sched(7)`). At 19, it would be 68 times.
+/// How far the priority is lowered: at 15, a competing thread of default priority gets 28 times as much of a core (Linux,
+/// `sched(7)`); at 19, 68 times.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 15;
 
-/// Lowers the priority of this thread. On Linux a priority belongs to a thread; elsewhere it belongs to the whole process and stays as
-/// it is.
+/// Lowers the priority of this thread. On Linux each thread has its own priority; elsewhere it belongs to the whole process
+/// and is not changed.
 pub(crate) fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {

@@ -1,4 +1,4 @@
-//! Reads the chunks that the index names.
+//! Reads chunks that the index lists.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +18,9 @@ use crate::otlp::decode;
 pub(super) struct Reader {
     pub(super) segments: Arc<Segments>,
     directory: PathBuf,
-    /// Idle connections. A reader takes one or opens another, so readers do not wait for each other.
+    /// Idle connections. A reader takes one or opens another, so readers never wait for each other.
     idle: Mutex<Vec<Idle>>,
-    /// Counts rebuilds of the index while the store is open. A connection from before a rebuild reads a file that is gone.
+    /// Number of rebuilds of the index since the store was opened. An older connection reads a file that is gone.
     rebuilds: Arc<AtomicU64>,
     /// Opens another connection.
     open: fn(&Path) -> Result<Connection, Error>,
@@ -30,12 +30,12 @@ pub(super) struct Reader {
 #[derive(Debug)]
 struct Idle {
     reading: index::Reading,
-    /// How often the index had been rebuilt when it was opened.
+    /// The number of rebuilds when it was opened.
     rebuilds: u64,
 }
 
-/// How many idle connections are kept.
-const IDLE: usize = 4;
+/// Maximum number of idle connections.
+const MAX_IDLE: usize = 4;
 
 impl Reader {
     pub(super) fn new(directory: &Path, segments: Arc<Segments>, first: Connection, open: fn(&Path) -> Result<Connection, Error>) -> Self {
@@ -51,7 +51,7 @@ impl Reader {
         }
     }
 
-    /// Counts rebuilds of the index.
+    /// The counter of index rebuilds.
     pub(super) fn rebuilds(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.rebuilds)
     }
@@ -70,17 +70,17 @@ impl Reader {
         };
         let found = read(&mut reading)?;
         let mut idle = idle();
-        if idle.len() < IDLE {
+        if idle.len() < MAX_IDLE {
             idle.push(Idle { reading, rebuilds });
         }
         Ok(found)
     }
 
-    /// The message at a place; the inner error is why it is not there.
+    /// The message at a position; the inner error says why it is missing.
     pub(super) fn message(&self, at: Position) -> Result<Result<Vec<u8>, String>, Error> {
         let Position { segment, offset } = at;
         match self.segments.message(at) {
-            // Retention was faster.
+            // Retention removed it first.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 Ok(Err(format!("segment {segment}, byte {offset}: removed")))
             }

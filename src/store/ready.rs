@@ -10,30 +10,30 @@ use super::error::{Error, of_io};
 use super::index;
 use super::log::segment_of;
 
-/// The file that is written to see whether one can be.
+/// The file written to test whether writing works.
 const PROBE: &str = "probe";
-/// Its size. With less free space, requests would fail too.
+/// Its content. With less free space than this, requests would fail too.
 static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
-/// The files of a store.
+/// Disk usage of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Segments of the log.
+    /// Number of segments of the log.
     pub segments: u64,
-    /// Their bytes.
+    /// Size of the segments.
     pub log_bytes: u64,
-    /// Bytes of the index and its journal.
+    /// Size of the index and its journal.
     pub index_bytes: u64,
-    /// Bytes that the file system has left for this process.
+    /// Bytes available to this process on the file system.
     pub free_bytes: u64,
-    /// Of so many.
+    /// Size of the file system.
     pub capacity_bytes: u64,
 }
 
-/// How long the result of writing a file is reused: clients may ask as often as they like.
-const BELIEVED: Duration = Duration::from_secs(1);
+/// How long a test result is reused, since clients may ask often.
+const RESULT_LIFETIME: Duration = Duration::from_secs(1);
 
-/// When it was last tried whether a file can be written, and what came of it.
+/// The time and result of the last test.
 #[derive(Debug, Default)]
 pub(super) struct Probe(Mutex<Option<(Instant, Result<(), Error>)>>);
 
@@ -41,7 +41,7 @@ impl Probe {
     pub(super) fn ask(&self, disk: &dyn Disk, directory: &Path) -> Result<(), Error> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((when, result)) = &*last
-            && when.elapsed() < BELIEVED
+            && when.elapsed() < RESULT_LIFETIME
         {
             return result.clone();
         }
@@ -51,7 +51,7 @@ impl Probe {
     }
 }
 
-/// Writes a file, and removes it.
+/// Writes and removes a file.
 fn try_out(disk: &dyn Disk) -> io::Result<()> {
     let file = match disk.create(PROBE) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk.open(PROBE),
@@ -72,7 +72,7 @@ pub(super) fn usage(directory: &Path) -> io::Result<Usage> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Retention may have been faster.
+        // Retention may have removed it meanwhile.
         let Ok(size) = entry.metadata().map(|data| data.len()) else {
             continue;
         };

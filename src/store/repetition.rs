@@ -1,4 +1,4 @@
-//! Whether a chunk is stored already, compared byte by byte. What several chunks share is compared once.
+//! Whether a chunk is stored already, compared byte by byte. Envelopes shared by several chunks are compared once.
 
 use super::chunk::Chunk;
 use super::error::Error;
@@ -8,10 +8,10 @@ use super::segments::Segments;
 use super::shared::Shared;
 use crate::hash::HashMap;
 
-/// What was compared while one commit is made.
+/// Comparisons made during one commit.
 pub(super) struct Repetition<'a> {
     segments: &'a Segments,
-    /// An envelope of a request, by the request and its number; and another, in the log or of another request.
+    /// Results for pairs of envelopes: one of a request, by request and number, and one in the log or in another request.
     envelopes: HashMap<((usize, u64), Other), bool>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Whether two chunks of one kind, trace and checksum are the same.
+    /// Whether two chunks of the same kind, trace and checksum are equal.
     pub(super) fn same(&mut self, one: &Chunk, other: &Chunk) -> bool {
         match (one.shared(), other.shared()) {
             (None, None) => one.length() == other.length() && one.is(&other.message()),
@@ -47,12 +47,12 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Whether the log has a chunk with the same bytes. The index knows those that may be it.
+    /// Whether the log has a chunk with the same bytes. The index supplies the candidates.
     pub(super) fn is_stored(&mut self, transaction: &mut IndexTransaction<'_>, chunk: &Chunk) -> Result<bool, Error> {
         for at in transaction.alike(&chunk.listed())? {
             match self.is_at(chunk, at) {
                 Ok(true) => return Ok(true),
-                // The stored chunk is damaged or removed, so this one is stored.
+                // The stored chunk is damaged or gone, so this one is stored.
                 Ok(false) | Err(Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! Opening a log with its index: the index is brought up to the end of the log, or rebuilt.
+//! Opening a log with its index: catches the index up to the end of the log, or rebuilds it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Re
     }
 }
 
-/// Rebuilds the index. `known` are the records of the former index that may be gone from the log.
+/// Rebuilds the index. `known`: records of the former index that may be missing from the log.
 pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
     index::remove(&options.directory)?;
     let Replayed::Opened(opened) = replay(options, disk)? else {
@@ -35,7 +35,7 @@ pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, 
     if let Some(first) = known.keys().next() {
         let now = index::places_from(index.connection(), first.segment)?;
         recovery.lost.extend(lost_records::gone(&**disk, known, &now));
-        // This index does not know them, so they could not be found again. If they cannot be kept, they are reported this once.
+        // The new index does not have them, so they could not be found again. If they cannot be recorded, they are reported only this time.
         let _ = losses::keep(&options.directory, &recovery.lost);
     }
     if let Some(torn) = &mut recovery.torn {
@@ -44,7 +44,7 @@ pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, 
     Ok((log, index, recovery))
 }
 
-/// Retention removes whole segments: none may cover much more time than what is kept.
+/// Retention removes whole segments, so none may span much more time than the retention age.
 fn segment_age(retention: Retention) -> Option<u64> {
     let age = (retention.age? / Retention::SEGMENTS).as_nanos();
     Some(u64::try_from(age).unwrap_or(u64::MAX))
@@ -52,17 +52,17 @@ fn segment_age(retention: Retention) -> Option<u64> {
 
 enum Replayed {
     Opened(Box<(Log, Index, Recovery)>),
-    /// The log ends before what the index covers; these are the records that the index knows from the log's last segment on.
+    /// The log ends before the covered position; these are the records in the index from the log's last segment on.
     Behind(Places),
 }
 
-/// Opens log and index, and brings the index up to the log's end.
+/// Opens the log and the index, and catches the index up to the log's end.
 fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error> {
     let mut index = Index::open(&options.directory)?;
     let covered = index::covered(index.connection())?;
     let mut transaction = IndexTransaction::begin(&mut index)?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
-    // Of the segment that is read: they precede the chunks that refer to them.
+    // Envelopes of the current segment: they precede the chunks that refer to them.
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
     let mut incomplete = Vec::new();
     let mut last = covered;
@@ -84,7 +84,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                 return Ok(());
             }
             let length = head.length;
-            // Its checksum is correct: what cannot be decompressed is of a later version, and stays in the log.
+            // The checksum is correct, so a message that cannot be decompressed is from a later version, and stays in the log.
             let Some((head, message)) = unpacked(head, message) else {
                 return Ok(());
             };
@@ -101,9 +101,9 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                     };
                     let listed = Listed::of_shared(kind, &message, &keys, &envelope);
                     if !is_whole.get() && covered.segment > 0 {
-                        // A crash may keep the end of a write and not its beginning. The index, which knows what came
-                        // before, does not know the record: its trace is not called damaged for what was never
-                        // acknowledged. A rebuilt index cannot know, and then the trace is.
+                        // A crash may keep the end of a write and lose its beginning. The index has what was written before,
+                        // but not this record: so its trace is not marked as damaged by a record that was never
+                        // acknowledged. A rebuilt index cannot tell, and marks the trace.
                         let bytes = HEAD as u64 + u64::from(length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());
@@ -121,7 +121,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
             };
             match listed {
                 Ok(Some(listed)) => transaction.add(&listed, at),
-                // A kind of a later version, or a message that a later version understands, stays in the log.
+                // A kind or message of a later version stays in the log.
                 Ok(None) | Err(_) => Ok(()),
             }
         },

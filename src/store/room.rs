@@ -1,49 +1,49 @@
-//! Backpressure: if receiving is faster than retention, a new segment begins only once the one before the last has been counted.
+//! Backpressure if receiving is faster than retention: a new segment begins only once retention has seen the segment before the last.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What retention has done, for the thread that writes.
+/// Progress of retention, for the writing thread.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    made: Mutex<Made>,
+    made: Mutex<RetentionProgress>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Made {
-    /// The segment that was written to when retention looked last, and was done.
+struct RetentionProgress {
+    /// The active segment when retention last finished.
     looked: u64,
-    /// Bytes that it removed.
+    /// Bytes removed by retention.
     removed: u64,
 }
 
-/// The longest wait for a segment. A disk that takes longer to remove one must not keep what comes from being stored.
-const LONGEST: Duration = Duration::from_secs(20);
+/// Maximum wait for a segment. A slow disk must not keep requests from being stored.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 impl Room {
-    /// Retention has removed this much.
+    /// Adds bytes removed by retention.
     pub(super) fn removed(&self, bytes: u64) {
         self.change(|made| made.removed += bytes);
     }
 
-    /// Retention has nothing left to do, as of when this segment was written to; or it failed, and nothing is to be waited for.
+    /// Retention has finished as of this active segment; or it failed, and waiting is pointless.
     pub(super) fn looked(&self, segment: u64) {
         self.change(|made| made.looked = made.looked.max(segment));
     }
 
-    fn change(&self, change: impl FnOnce(&mut Made)) {
+    fn change(&self, change: impl FnOnce(&mut RetentionProgress)) {
         change(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }
 
-    /// Waits until there is room for another segment: retention has looked at the log since this segment was begun, or has removed
-    /// this many bytes since. Where a lower limit leaves much to remove, receiving goes on meanwhile and the log does not grow.
+    /// Waits until another segment may begin: retention has run since this segment began, or has removed this many bytes
+    /// since. If a lowered limit leaves much to remove, receiving continues meanwhile without growing the log.
     pub(super) fn wait(&self, segment: u64, bytes: u64) {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let enough = made.removed + bytes;
-        let goes_on = |made: &mut Made| made.looked < segment && made.removed < enough;
-        drop(self.changed.wait_timeout_while(made, LONGEST, goes_on));
+        let goes_on = |made: &mut RetentionProgress| made.looked < segment && made.removed < enough;
+        drop(self.changed.wait_timeout_while(made, MAX_WAIT, goes_on));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading messages of the log by their place, from any segment.
+//! Reading messages of the log by position.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,10 +11,10 @@ use super::error::Error;
 use super::log::{Head, Position, RecordKind, Segment, file_name};
 use super::shared::Shared;
 
-/// How many segments are kept open. An open compressed segment keeps its table in memory, 16 bytes a record.
-const OPEN: usize = 64;
+/// Maximum number of open segments. An open compressed segment has its table in memory, 16 bytes per record.
+const MAX_OPEN_SEGMENTS: usize = 64;
 
-/// The segments of a log, opened when they are asked for.
+/// The segments of a log, opened on demand.
 #[derive(Debug)]
 pub(super) struct Segments {
     directory: PathBuf,
@@ -31,7 +31,7 @@ impl Segments {
         }
     }
 
-    /// The message at a place; `None`: it is not what was written.
+    /// The message at a position; `None`: it is damaged.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Segments {
         segment.message(at.offset).map_err(|source| self.failure(at.segment, source))
     }
 
-    /// The record at a place, as it is there; `None`: it is not what was written.
+    /// The record at a position, unmodified; `None`: it is damaged.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Segments {
         segment.record(at.offset).map_err(|source| self.failure(at.segment, source))
     }
 
-    /// What is known of an envelope, for chunks that refer to it.
+    /// Describes an envelope, for the chunks that refer to it.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Segments {
         Ok(record.and_then(|(head, bytes)| StoredEnvelope::of_record(head, &bytes, session_keys)))
     }
 
-    /// A segment, to read all of it.
+    /// Opens a segment.
     ///
     /// # Errors
     ///
@@ -70,17 +70,17 @@ impl Segments {
         if let Some(segment) = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&number) {
             return Ok(Arc::clone(segment));
         }
-        // Opened under the lock: when a file is replaced, its old entry is removed afterwards, and must not be added again in between.
+        // Opened under the lock: after a file is replaced, its old entry is removed, and must not be added again meanwhile.
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let file = self.disk.open(&file_name(number)).map_err(|source| self.failure(number, source))?;
         let segment = Arc::new(Segment::open(file, number)?.map_err(|source| self.failure(number, source))?);
-        if open.len() >= OPEN {
+        if open.len() >= MAX_OPEN_SEGMENTS {
             open.clear();
         }
         Ok(Arc::clone(open.entry(number).or_insert(segment)))
     }
 
-    /// Lets go of a segment's file: it was replaced or removed.
+    /// Closes the file of a segment that was replaced or removed.
     pub(super) fn forget(&self, number: u64) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
@@ -94,7 +94,7 @@ impl Segments {
     }
 }
 
-/// Reads chunks that the index lists from the log. What several chunks share is read once.
+/// Lists chunks from their records in the log. Envelopes shared by several chunks are read once.
 pub(super) struct Listing<'a> {
     segments: &'a Segments,
     /// Attribute keys that name a session, best first.
@@ -102,8 +102,8 @@ pub(super) struct Listing<'a> {
     envelopes: HashMap<Position, StoredEnvelope>,
 }
 
-/// How many envelopes are remembered.
-const ENVELOPES: usize = 1 << 12;
+/// Maximum number of cached envelopes.
+const MAX_ENVELOPES: usize = 1 << 12;
 
 impl<'a> Listing<'a> {
     pub(super) fn new(segments: &'a Segments, session_keys: &'a [String]) -> Self {
@@ -114,7 +114,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The index entry of the chunk at a place; `None`: it is not what was written.
+    /// The index entry of the chunk at a position; `None`: it is damaged.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl<'a> Listing<'a> {
         match head.kind() {
             Some(RecordKind::Chunk(kind)) => Ok(Listed::of_record(kind, &message, head.checksum, &self.session_keys).unwrap_or_default()),
             Some(RecordKind::Shared(kind)) => {
-                if self.envelopes.len() >= ENVELOPES {
+                if self.envelopes.len() >= MAX_ENVELOPES {
                     self.envelopes.clear();
                 }
                 let place = |distance| Position {

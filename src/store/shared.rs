@@ -1,8 +1,8 @@
-//! Chunks that share what is around their items.
+//! Chunks that share envelopes.
 //!
-//! If a request has much around few items, its chunks do not repeat it: each envelope (the fields of a resource or of a
-//! scope around its items) is a separate record, before the first chunk that needs it and in the same segment. The message
-//! of such a chunk is, with numbers as protobuf's varints:
+//! If the envelopes of a request are large and its chunks have few items, the chunks do not repeat them: each envelope (the
+//! fields of a resource or of a scope around its items) is a separate record, before the first chunk that needs it and in
+//! the same segment. Such a chunk's message is, with numbers as protobuf varints:
 //!
 //! ```text
 //! chunk     entry, again and again
@@ -12,7 +12,7 @@
 //!           length * 2, bytes                         whole scopes, as they are in the resource
 //!           length * 2 + 1, envelope, bytes           items of a scope
 //! envelope  length * 2, bytes                         here
-//!           distance * 2 + 1                          so many bytes before this record, in the raw segment
+//!           distance * 2 + 1                          this many bytes before this record, in the raw segment
 //! ```
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::otlp::cut::{self, Header, with_header};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Envelope<'a> {
     Here(&'a [u8]),
-    /// In another record. On the disk: how far before this one; else the number of the envelope in its request.
+    /// In another record: on disk, the distance back to it; else the number of the envelope in its request.
     At(u64),
 }
 
@@ -39,17 +39,17 @@ pub(super) enum OfScope<'a> {
     Items { envelope: Envelope<'a>, items: &'a [u8] },
 }
 
-/// The message of a shared chunk, apart.
+/// A parsed message of a chunk with shared envelopes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shared<'a>(pub(super) Vec<Entry<'a>>);
 
-/// Room for the numbers of a message with an item or two.
-const PLACES: usize = 64;
+/// Room for the numbers in a message with one or two items.
+const PLACES_BYTES: usize = 64;
 
-/// Writes the message of a part of a request; envelopes that `is_shared` are replaced by their number.
+/// Writes the message of a part of a request; shared envelopes are replaced by their numbers.
 pub(super) fn of_part(cuts: &cut::Cuts, part: usize, request: &[u8], is_shared: &dyn Fn(u32) -> bool) -> Vec<u8> {
-    // Envelopes that are shared take a few bytes each, so that is enough.
-    let mut out = Vec::with_capacity(cuts.length(part) + PLACES);
+    // Shared envelopes take only a few bytes each, so this is enough.
+    let mut out = Vec::with_capacity(cuts.length(part) + PLACES_BYTES);
     let envelope = |out: &mut Vec<u8>, number: u32| {
         if is_shared(number) {
             return put(out, u64::from(number), true);
@@ -80,7 +80,7 @@ pub(super) fn of_part(cuts: &cut::Cuts, part: usize, request: &[u8], is_shared: 
 }
 
 impl<'a> Shared<'a> {
-    /// Takes a message apart; `None`: it is none.
+    /// Parses a message; `None`: it is malformed.
     pub(super) fn read(mut bytes: &'a [u8]) -> Option<Self> {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
@@ -105,9 +105,9 @@ impl<'a> Shared<'a> {
         Some(Self(entries))
     }
 
-    /// Writes it, with other words for where envelopes are.
+    /// Writes it with the places of envelopes mapped by `place`.
     pub(super) fn write(&self, place: &dyn Fn(u64) -> u64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.bytes() + PLACES);
+        let mut out = Vec::with_capacity(self.bytes() + PLACES_BYTES);
         let put_envelope = |out: &mut Vec<u8>, envelope: &Envelope<'_>| match envelope {
             Envelope::Here(bytes) => put_bytes(out, bytes),
             Envelope::At(at) => put(out, place(*at), true),
@@ -134,7 +134,7 @@ impl<'a> Shared<'a> {
         out
     }
 
-    /// Bytes that are in it and not in an envelope of another record.
+    /// Size without the envelopes in other records.
     fn bytes(&self) -> usize {
         let here = |envelope: &Envelope<'_>| match envelope {
             Envelope::Here(bytes) => bytes.len(),
@@ -151,12 +151,12 @@ impl<'a> Shared<'a> {
         self.0.iter().map(of_entry).sum()
     }
 
-    /// The same bytes wherever the envelopes are.
+    /// The message without the places of its envelopes.
     pub(super) fn without_places(&self) -> Vec<u8> {
         self.write(&|_| 0)
     }
 
-    /// Where its envelopes are, in order; true: of a resource.
+    /// The places of its envelopes, in order; true: of a resource.
     pub(super) fn envelopes(&self) -> impl Iterator<Item = (bool, u64)> {
         self.0.iter().flat_map(|entry| {
             let (outer, scopes) = match entry {
@@ -175,12 +175,12 @@ impl<'a> Shared<'a> {
         })
     }
 
-    /// Length of the OTLP message, of the lengths of its envelopes.
+    /// Length of the OTLP message, given the lengths of the envelopes.
     pub(super) fn length(&self, of: &dyn Fn(u64) -> usize) -> usize {
         self.0.iter().map(|entry| entry.length(of)).sum()
     }
 
-    /// The OTLP message: what was received, as one chunk.
+    /// The OTLP message, as one chunk.
     pub(super) fn message(&self, envelopes: &HashMap<u64, Vec<u8>>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.length(&|at| envelopes.get(&at).map_or(0, Vec::len)));
         self.0.iter().for_each(|entry| entry.put(envelopes, &mut out));
@@ -189,7 +189,7 @@ impl<'a> Shared<'a> {
 }
 
 impl Entry<'_> {
-    /// Whole resources, without the envelopes that are elsewhere.
+    /// The OTLP message without the envelopes in other records.
     pub(super) fn message(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.put(&HashMap::new(), &mut out);

@@ -1,4 +1,4 @@
-//! Spans that the program makes itself, as chunks.
+//! Chunks of spans that the program creates itself.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -9,20 +9,20 @@ use crate::otlp::encode::{self, EncodedSpan};
 use crate::otlp::scan;
 use crate::span::{Signal, Span, SpanId, TraceId};
 
-/// So many spans are remembered; then they are looked for in the store again.
-const REMEMBERED: usize = 200_000;
+/// Maximum number of remembered spans; beyond that, they are looked up in the store again.
+const MAX_REMEMBERED: usize = 200_000;
 
-/// A chunk has spans of so many bytes, and at least one.
-const CHUNK_BYTES: usize = 256 << 10;
+/// Maximum bytes of spans in a chunk, which has at least one span.
+const MAX_CHUNK_BYTES: usize = 256 << 10;
 
-/// The digests of the spans of a trace that are stored.
+/// Returns the digests of a trace's stored spans.
 pub(crate) type StoredSpans<'s> = dyn FnMut(TraceId) -> Result<HashSet<u64>, Error> + 's;
 
-/// Makes chunks of the spans that the store does not have yet: a session that has grown adds only what is new.
+/// Builds chunks of the spans that the store lacks: a session that has grown adds only its new spans.
 #[derive(Debug)]
 pub(crate) struct SpanChunks {
     session_keys: Vec<String>,
-    /// What each span was the last time, where the same spans come again and again.
+    /// The last digest of each span, if the same spans are passed repeatedly.
     seen: Option<HashMap<(TraceId, SpanId), u64>>,
 }
 
@@ -34,7 +34,7 @@ impl SpanChunks {
         }
     }
 
-    /// One that does not look in the store for spans that it was given before.
+    /// Remembers the spans passed before instead of looking them up in the store.
     pub(crate) fn that_remembers(session_keys: &[String]) -> Self {
         Self {
             seen: Some(HashMap::default()),
@@ -42,8 +42,8 @@ impl SpanChunks {
         }
     }
 
-    /// The chunks, and how many spans have none because the store has them. `stored` gives the digests of what the store has of a
-    /// trace.
+    /// Returns the chunks, and the number of spans left out because the store has them. `stored` returns the digests of a
+    /// trace's stored spans.
     ///
     /// # Errors
     ///
@@ -75,14 +75,14 @@ impl SpanChunks {
         Ok((chunks, count - new))
     }
 
-    /// Forgets all: they may not be in the store.
+    /// Forgets all spans: they may not have been stored.
     pub(crate) fn forget(&mut self) {
         if let Some(seen) = &mut self.seen {
             seen.clear();
         }
     }
 
-    /// Chunks of the spans of one trace.
+    /// Divides the spans of one trace into chunks.
     fn cut(&self, spans: Vec<EncodedSpan>, chunks: &mut Vec<Chunk>) -> Result<(), Error> {
         let keys: Vec<&str> = self.session_keys.iter().map(String::as_str).collect();
         let mut spans = spans.into_iter().peekable();
@@ -90,12 +90,12 @@ impl SpanChunks {
         while let Some(span) = spans.next() {
             bytes += span.size();
             group.push(span);
-            if spans.peek().is_some_and(|next| bytes + next.size() <= CHUNK_BYTES) {
+            if spans.peek().is_some_and(|next| bytes + next.size() <= MAX_CHUNK_BYTES) {
                 continue;
             }
             let request = encode::traces_of_encoded(&std::mem::take(&mut group));
             bytes = 0;
-            // Of what was encoded here, a scan refuses only the length.
+            // For a message encoded here, a scan can only fail because of its length.
             let found = scan::scan(&request, Signal::Traces, &keys).map_err(|_| Error::TooLarge { bytes: request.len() })?;
             chunks.extend(Chunk::of_request(found, request).into_iter().map(Chunk::packed));
         }
@@ -104,7 +104,7 @@ impl SpanChunks {
 
     fn is_new(&mut self, span: &Span, encoded: &EncodedSpan) -> bool {
         let Some(seen) = &mut self.seen else { return true };
-        if seen.len() >= REMEMBERED {
+        if seen.len() >= MAX_REMEMBERED {
             seen.clear();
         }
         let digest = digest(encoded);
@@ -112,12 +112,12 @@ impl SpanChunks {
     }
 }
 
-/// The digest of each span, by which [`SpanChunks`] knows it.
+/// The digests by which [`SpanChunks`] recognises spans.
 pub(crate) fn digests(spans: &[Span]) -> HashSet<u64> {
     spans.iter().map(|span| digest(&EncodedSpan::of(span))).collect()
 }
 
-/// Whether a span is the same as another, its resource and scope included.
+/// A digest of a span with its resource and scope.
 fn digest(span: &EncodedSpan) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(&encode::traces_of_encoded(std::slice::from_ref(span)));

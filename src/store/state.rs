@@ -1,4 +1,4 @@
-//! The state that the threads of a store share.
+//! State shared by the threads of a store.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,48 +14,48 @@ use super::room::Room;
 use super::turns::Turns;
 use crate::span::TraceId;
 
-/// What the threads of a store know of one another.
+/// State shared by the threads of a store.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Requests that wait to be stored.
+    /// Number of requests waiting to be stored.
     pub(super) waiting: AtomicUsize,
-    /// Requests that ever came.
+    /// Number of requests ever received.
     pub(super) requests: AtomicUsize,
-    /// The segment that is written to; those before are sealed.
+    /// The active segment; earlier ones are sealed.
     pub(super) segment: AtomicU64,
-    /// Segments before this one are needed by nobody any more, whatever retention keeps.
+    /// Segments before this one are no longer needed, whatever retention keeps.
     pub(super) spent: AtomicU64,
-    /// Where the log ends, as far as it is on the disk and in the index.
+    /// The end of the log, as far as it is on disk and in the index.
     pub(super) end: watch::Sender<Position>,
     /// Bytes of messages appended since the store was opened.
     pub(super) bytes: AtomicU64,
-    /// Who writes to the index.
+    /// Order of the writers to the index.
     pub(super) turns: Turns,
-    /// Whether retention has kept up.
+    /// Whether retention keeps up.
     pub(super) room: Room,
     /// Why the last commit failed, if it did.
     pub(super) failure: Mutex<Option<Error>>,
-    /// Whether the disk has no room for requests of the size that comes.
+    /// Whether the disk is full for requests of the current size.
     pub(super) full: FullDisk,
     deletions: Mutex<Deletions>,
-    /// Whether anything was ever deleted: else nobody takes the lock.
+    /// Whether anything was ever deleted: if not, the lock is not taken.
     has_deletions: AtomicBool,
 }
 
 impl State {
-    /// What was deleted on request; `None`: nothing ever was.
+    /// The deletions on request; `None`: there never were any.
     pub(super) fn deletions(&self) -> Option<MutexGuard<'_, Deletions>> {
         let lock = || self.deletions.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_deletions.load(Ordering::Acquire).then(lock)
     }
 
-    /// The traces that are being erased; `None`: there are none.
+    /// The traces being erased; `None`: there are none.
     pub(super) fn deleted_traces(&self) -> Option<Erasing> {
         let unfinished = self.deletions().and_then(|deletions| deletions.unfinished());
         unfinished.map(|work| Erasing(work.traces))
     }
 
-    /// Changes what was deleted.
+    /// Changes the deletions.
     pub(super) fn with_deletions<T>(&self, change: impl FnOnce(&mut Deletions) -> T) -> T {
         let mut deletions = self.deletions.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut deletions);
@@ -63,9 +63,9 @@ impl State {
         changed
     }
 
-    /// Keeps why the last of these requests failed; `None` if none did.
+    /// Records the last error of these requests; `None` if all succeeded.
     pub(super) fn note<'e>(&self, failures: impl DoubleEndedIterator<Item = &'e Error>) {
-        // One request that is too large, or came too late, says nothing about the next.
+        // A request that is too large or came too late says nothing about the next.
         let mut failures =
             failures.filter(|error| !matches!(error, Error::TooLarge { .. } | Error::Changed { .. } | Error::Deleted { .. }));
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,6 @@ impl State {
     }
 }
 
-/// Traces that are being erased.
 pub(super) struct Erasing(HashSet<TraceId>);
 
 impl Erasing {

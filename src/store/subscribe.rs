@@ -1,4 +1,4 @@
-//! Reading chunks in their order of arrival, from a position on.
+//! Reading chunks in order of arrival, from a position on.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -58,7 +58,7 @@ impl Subscribe for Local {
         let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
         let failure = |source| of_io("read a segment of", self.directory(), source);
         let present = log::segments(self.directory())?;
-        // Chunks are in order of time: the position is in the last segment that begins before it, or at the beginning of the next.
+        // Chunks are in order of time: the position is in the last segment that begins before `time`, or at the beginning of the next one.
         let mut candidates = Vec::new();
         for number in present.into_iter().rev() {
             candidates.push(number);
@@ -111,7 +111,7 @@ impl Local {
         let number = from.segment;
         let segments = self.segments();
         let segment = match segments.segment(number) {
-            // Retention was faster: the next read skips it and reports that.
+            // Retention removed it first: the next read skips it and reports that.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             segment => segment?,
         };
@@ -179,7 +179,7 @@ impl Local {
                 Ok(())
             }
             Ok(_) => {
-                // What is damaged at the end of what is durable is behind it too.
+                // Also skip damage at the end of the durable part.
                 out.damaged_bytes += until.saturating_sub(out.next.offset);
                 out.next = end;
                 Ok(())
@@ -190,8 +190,8 @@ impl Local {
     }
 }
 
-/// About how many bytes of the log's files are behind a position. A position is an offset in the raw segment, so too few bytes are
-/// counted of a compressed one.
+/// Approximate size of the log's files after a position. Positions are offsets in raw segments, so a compressed segment
+/// counts for too little.
 #[must_use]
 pub(crate) fn backlog_bytes(store: &Path, position: Position) -> u64 {
     let segments = log::segments(store).unwrap_or_default();
@@ -206,7 +206,7 @@ pub(crate) fn backlog_bytes(store: &Path, position: Position) -> u64 {
     sizes.sum()
 }
 
-/// How many segments retention removed behind a position.
+/// Number of segments removed by retention after a position.
 #[must_use]
 pub fn removed_segments(store: &Path, position: Position) -> u64 {
     let first = log::segments(store).unwrap_or_default().into_iter().next();
@@ -216,7 +216,7 @@ pub fn removed_segments(store: &Path, position: Position) -> u64 {
     }
 }
 
-/// The OTLP message of a chunk that shares envelopes; those that were read before are not read again.
+/// The OTLP message of a chunk with shared envelopes; envelopes are cached.
 fn whole(segments: &Segments, at: Position, message: &[u8], envelopes: &mut HashMap<u64, Vec<u8>>) -> Result<Option<Vec<u8>>, Error> {
     let Some(apart) = Shared::read(message) else { return Ok(None) };
     let mut of_chunk = HashMap::new();

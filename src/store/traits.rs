@@ -1,7 +1,7 @@
-//! The traits of a store. Engines implement them, and users of a store name no engine.
+//! The traits of a store. Engines implement them; users of a store do not depend on an engine.
 //!
-//! They ask for little, so that a distributed engine can implement them: rows by the trace's id, lists with a cursor,
-//! an append that depends on a revision, and one order of arrival with positions that last.
+//! They require little, so that a distributed engine can implement them: rows by trace id, lists with a cursor, an append
+//! that depends on a revision, and one order of arrival with lasting positions.
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -21,51 +21,50 @@ use super::ready::Usage;
 use crate::otlp::decode;
 use crate::span::{LogRecord, Span, TraceId};
 
-/// What became of appended chunks.
+/// The outcome of an append.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// Spans and log records that are new.
+    /// Number of new spans and log records.
     pub stored: usize,
-    /// Spans and log records that were there already, in a chunk with the same bytes.
+    /// Number of spans and log records stored before, in a chunk with the same bytes.
     pub duplicates: usize,
-    /// Spans and log records of traces that were deleted on request: they are not stored.
+    /// Number of spans and log records that were not stored because their traces were deleted on request.
     pub deleted: usize,
 }
 
-/// Spans and log records of one trace as the store has them.
+/// Spans and log records of one trace, as stored.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {
     /// Spans in order of arrival; the same span may occur twice.
     pub spans: Vec<Span>,
-    /// Log records of the trace, and loose ones of its session in its time.
+    /// Log records of the trace, and those that name only its session and overlap its time.
     pub logs: Vec<LogRecord>,
-    /// Records that are damaged on the disk and were left out.
+    /// Damaged records, which were left out.
     pub damaged: Vec<String>,
     /// Where each chunk of the trace ends in `spans` and in `logs`, in the order of [`Subscribe::chunks_of`].
     pub ends: Vec<(usize, usize)>,
 }
 
-/// Called with what became of an append.
+/// Called with the outcome of an append.
 pub type OnAppended<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
-/// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
+/// Called with the OTLP message of each chunk before it is decoded; an error stops reading.
 pub type EachChunk<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
 
-/// Takes what comes.
+/// Stores chunks.
 pub trait Append: Send + Sync + Debug {
-    /// Appends chunks; `done` is called once they are on the disk and can be found, or when they are not.
-    /// Never blocks for the disk.
+    /// Appends chunks; `done` is called once they are on disk and can be read, or with an error. Never blocks for the disk.
     fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>);
 
-    /// Appends a chunk of a trace if the trace is still at this [revision](TraceRow::revision); 0: it is not there yet.
-    /// `done` is called with the revision that it has then, or with [`Error::Changed`]. Never blocks for the disk.
+    /// Appends a chunk of a trace if the trace is still at this [revision](TraceRow::revision); 0: it does not exist yet.
+    /// `done` is called with the new revision, or with [`Error::Changed`]. Never blocks for the disk.
     fn submit_at(&self, revision: u64, chunk: Chunk, done: OnAppended<u64>);
 
-    /// Appends chunks, and waits.
+    /// Appends chunks, and waits for the outcome.
     ///
     /// # Errors
     ///
-    /// They are not on the disk, or cannot be found there; sending them again is harmless.
+    /// They are not on disk, or cannot be read; sending them again is harmless.
     fn append(&self, chunks: Vec<Chunk>) -> Result<Receipt, Error> {
         let (sender, receiver) = sync_channel(1);
         self.submit(
@@ -78,30 +77,30 @@ pub trait Append: Send + Sync + Debug {
     }
 }
 
-/// Rows that [`Read::list_wanted`] reads at once.
-const PART: usize = 200;
+/// Rows that [`Read::list_wanted`] reads at a time.
+const PART_ROWS: usize = 200;
 
-/// Gives back what was stored.
+/// Reads what is stored.
 pub trait Read: Send + Sync + Debug {
-    /// Traces that match a filter, in its order; [`TraceRow::cursor`] of the last is where the next page begins.
+    /// Traces that match a filter, in its order; the next page begins at the [`TraceRow::cursor`] of the last.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
 
-    /// Traces that match a filter and that `wanted` takes, up to the filter's limit. If there are fewer, `wanted` has seen all that
-    /// match, or has ended the list. [`Filter::name_bytes`] does not apply.
+    /// Traces that match a filter and that `wanted` accepts, up to the filter's limit. If there are fewer, `wanted` has seen
+    /// all matches or has ended the list. [`Filter::name_bytes`] does not apply.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
     fn list_wanted(&self, filter: &Filter, wanted: &mut Wanted<'_>) -> Result<Vec<TraceRow>, Error> {
         let limit = filter.limit.unwrap_or(usize::MAX);
-        // Lists in the order of arrival have no pages.
+        // Lists by arrival have no pages.
         let has_pages = filter.order != Order::LatestArrivalFirst;
         let mut part = Filter {
-            limit: filter.limit.map(|limit| limit.max(PART)).filter(|_| has_pages),
+            limit: filter.limit.map(|limit| limit.max(PART_ROWS)).filter(|_| has_pages),
             name_bytes: None,
             ..filter.clone()
         };
@@ -126,29 +125,29 @@ pub trait Read: Send + Sync + Debug {
         }
     }
 
-    /// Sessions, newest first: at most so many, behind a place in that order.
+    /// At most `limit` sessions, newest first, after a cursor.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
     fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error>;
 
-    /// Everything of one trace; `None` if the store has none of its spans. `may` is asked for each chunk.
+    /// All of one trace; `None` if the store has no spans of it. Calls `may` for each chunk.
     ///
     /// # Errors
     ///
     /// The disk or the index cannot be read, or `may` fails.
     fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error>;
 
-    /// Gives the OTLP message of each chunk of a trace, also of one without spans, in order of arrival, without keeping any. Says which records are damaged
-    /// on the disk and were left out.
+    /// Passes the OTLP message of each chunk of a trace, even without spans, to `each`, in order of arrival, keeping none in
+    /// memory. Returns which records are damaged and were left out.
     ///
     /// # Errors
     ///
     /// The disk or the index cannot be read, or `each` fails.
     fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error>;
 
-    /// Everything of one trace; `None` if the store has none of its spans.
+    /// All of one trace; `None` if the store has no spans of it.
     ///
     /// # Errors
     ///
@@ -171,14 +170,14 @@ pub trait Read: Send + Sync + Debug {
         Ok(self.list(&filter)?.pop())
     }
 
-    /// The [revision](TraceRow::revision) of a trace, also of one that has no spans yet; 0: nothing of it is there.
+    /// The [revision](TraceRow::revision) of a trace, even if it has no spans yet; 0: the store has nothing of it.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
     fn revision(&self, trace_id: TraceId) -> Result<u64, Error>;
 
-    /// The log records that came with a trace so far, without its spans.
+    /// The log records of a trace so far, without its spans.
     ///
     /// # Errors
     ///
@@ -194,24 +193,24 @@ pub trait Read: Send + Sync + Debug {
         Ok(logs)
     }
 
-    /// The log records without a trace that name a session. `may` is asked for each chunk.
+    /// The log records without a trace that name a session. Calls `may` for each chunk.
     ///
     /// # Errors
     ///
     /// The disk or the index cannot be read, or `may` fails.
     fn read_session_logs(&self, session: &str, may: &mut EachChunk<'_>) -> Result<Vec<LogRecord>, Error>;
 
-    /// What was deleted on request of a trace or a session.
+    /// An earlier deletion of a trace or a session on request, if any.
     ///
     /// # Errors
     ///
-    /// That cannot be read.
+    /// The deletions cannot be read.
     fn deleted(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
         let _ = what;
         Ok(None)
     }
 
-    /// What was computed of a trace, if it was at this revision. A store may keep nothing.
+    /// The cached summary of a trace, if it is of this revision. A store may cache nothing.
     ///
     /// # Errors
     ///
@@ -221,7 +220,7 @@ pub trait Read: Send + Sync + Debug {
         Ok(None)
     }
 
-    /// Keeps what was computed of a trace at a revision; nothing if the store is open for reading only.
+    /// Caches the summary of a trace at a revision; does nothing if the store is open for reading only.
     ///
     /// # Errors
     ///
@@ -232,22 +231,22 @@ pub trait Read: Send + Sync + Debug {
     }
 }
 
-/// Gives what was stored in its order of arrival, from a position on. Positions last: whoever keeps one goes on there after
-/// a restart.
+/// Reads chunks in order of arrival, from a position on. Positions stay valid across restarts, so a reader can continue from
+/// a saved one.
 pub trait Subscribe: Send + Sync + Debug {
-    /// The end of what is durable; it changes whenever more is. `None`: the store is open for reading only.
+    /// The end of the durable part; updated as it grows. `None`: the store is open for reading only.
     fn watch_end(&self) -> Option<watch::Receiver<Position>>;
 
-    /// Reads the chunks from a position on, up to the end of what is durable. Without chunks in the answer and with `next`
-    /// behind the position, there may be more. A position of zero is the beginning.
+    /// Reads the chunks from a position on, up to the end of the durable part. If there are no chunks but `next` is after
+    /// the position, there may be more. A position of zero is the beginning.
     ///
     /// # Errors
     ///
     /// The disk cannot be read. The store is open for reading only.
     fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error>;
 
-    /// The position of the first chunk that came at this time or later, in nanoseconds since 1970; the end of what is durable if
-    /// there is none.
+    /// The position of the first chunk that arrived at this time or later, in nanoseconds since 1970; the end of the durable
+    /// part if there is none.
     ///
     /// # Errors
     ///
@@ -261,28 +260,28 @@ pub trait Subscribe: Send + Sync + Debug {
     /// The index cannot be read.
     fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error>;
 
-    /// The chunk at a place; `None`: it was removed, or is not what was written.
+    /// The chunk at a position; `None`: it was removed, or is damaged.
     ///
     /// # Errors
     ///
     /// The disk cannot be read.
     fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error>;
 
-    /// About how many bytes follow a position.
+    /// Approximate number of bytes after a position.
     fn bytes_behind(&self, position: Position) -> u64;
 
-    /// Keeps how far a reader of this name is, where the chunks are, and returns once that is durable. A store in the data directory
-    /// keeps nothing: whoever reads it has a file there, which is lost with the chunks and not without them.
+    /// Stores a reader's progress together with the chunks, and returns once that is durable. A store in a data directory
+    /// does nothing: readers have a file in the directory, which is lost only together with the chunks.
     ///
     /// # Errors
     ///
-    /// It is not durable. The store is open for reading only.
+    /// The progress is not durable. The store is open for reading only.
     fn keep_progress(&self, reader: &str, progress: &[u8]) -> Result<(), Error> {
         let _ = (reader, progress);
         Ok(())
     }
 
-    /// What [`Subscribe::keep_progress`] kept of a reader.
+    /// A reader's progress, as stored by [`Subscribe::keep_progress`].
     ///
     /// # Errors
     ///
@@ -292,62 +291,62 @@ pub trait Subscribe: Send + Sync + Debug {
         Ok(None)
     }
 
-    /// How many segments retention removed behind a position.
+    /// Number of segments removed by retention after a position.
     fn removed_behind(&self, position: Position) -> u64 {
         let _ = position;
         0
     }
 }
 
-/// A number that an engine counts.
+/// A metric of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Its name, as metrics are named.
+    /// The metric's name.
     pub name: &'static str,
-    /// Whether it only grows.
+    /// Whether it is a counter: it only grows.
     pub is_total: bool,
-    /// What it is.
+    /// Its description.
     pub help: &'static str,
-    /// The number.
+    /// Its value.
     pub value: u64,
 }
 
-/// For operators.
+/// Operation and maintenance of a store.
 pub trait Administer: Send + Sync + Debug {
-    /// Whether it can be written to, as far as that can be known without a span.
+    /// Whether the store can be written to, as far as can be told without writing a span.
     ///
     /// # Errors
     ///
-    /// It cannot, for this reason. The store is open for reading only.
+    /// Why it cannot be written to. The store is open for reading only.
     fn ready(&self) -> Result<(), Error>;
 
-    /// What it takes of the disk now.
+    /// Current disk usage.
     ///
     /// # Errors
     ///
-    /// The disk cannot be asked.
+    /// The disk usage cannot be determined.
     fn usage(&self) -> Result<Usage, Error>;
 
-    /// Bytes of messages that were appended since the store was opened.
+    /// Bytes of messages appended since the store was opened.
     fn appended_bytes(&self) -> u64;
 
-    /// Removes what retention no longer keeps, and compresses sealed segments, now instead of in the background.
+    /// Applies retention and compresses sealed segments, now instead of in the background.
     ///
     /// # Errors
     ///
-    /// The disk or the index failed; what was done until then remains. The store is open for reading only.
+    /// The disk or the index failed; what was done until then stays done. The store is open for reading only.
     fn maintain(&self) -> Result<Maintained, Error>;
 
-    /// What maintenance did since the store was opened, and what failed last.
+    /// What maintenance did since the store was opened, and its last failure.
     fn maintained(&self) -> Maintained;
 
-    /// What was acknowledged and is gone, as far as that was found when the store was opened or earlier, until an operator
-    /// acknowledges the loss.
+    /// Acknowledged data that is gone, as found when the store was opened or earlier, until an operator acknowledges the
+    /// loss.
     fn lost(&self) -> Vec<Lost> {
         Vec::new()
     }
 
-    /// How much would be deleted.
+    /// What [`Administer::delete`] would delete.
     ///
     /// # Errors
     ///
@@ -357,9 +356,9 @@ pub trait Administer: Send + Sync + Debug {
         Err(Error::ReadOnly)
     }
 
-    /// Deletes a trace or a session, and returns once its bytes are gone. What comes later for a deleted trace is not stored. `beside`
-    /// removes traces from what is kept beside the store, also those of an earlier deletion that was interrupted. If this fails or the
-    /// process ends, [`Administer::finish_deletions`] goes on.
+    /// Deletes a trace or a session, and returns once its bytes are gone. Later data of a deleted trace is not stored.
+    /// `beside` removes traces from data kept outside the store, including those of an earlier deletion that was
+    /// interrupted. If this fails or the process ends, [`Administer::finish_deletions`] completes the work.
     ///
     /// # Errors
     ///
@@ -369,26 +368,26 @@ pub trait Administer: Send + Sync + Debug {
         Err(Error::ReadOnly)
     }
 
-    /// Ends the deletions that were interrupted.
+    /// Completes interrupted deletions.
     ///
     /// # Errors
     ///
-    /// As of [`Administer::delete`].
+    /// Those of [`Administer::delete`].
     fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
         let _ = beside;
         Ok(())
     }
 
-    /// What this engine counts besides, for `/metrics`.
+    /// Further metrics of this engine, for `/metrics`.
     fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
 
-    /// Takes no more chunks, and waits until those that wait are on the disk.
+    /// Stops accepting chunks, and waits until all submitted ones are on disk.
     fn close(&self);
 }
 
-/// All of it.
+/// A complete store.
 pub trait Store: Append + Read + Subscribe + Administer {}
 
 impl<S: Append + Read + Subscribe + Administer> Store for S {}

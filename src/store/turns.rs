@@ -2,8 +2,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Whose turn it is to write to the index: whoever asked first. SQLite's lock goes to whoever asks while it is free, and under load
-/// that is the thread that has just let go of it.
+/// Grants turns to write to the index in the order of requests. SQLite's lock goes to whichever thread asks while it is
+/// free; under load that is the thread that has just released it.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     tickets: Mutex<Tickets>,
@@ -16,7 +16,7 @@ struct Tickets {
     now: u64,
 }
 
-/// One turn; it ends when this is dropped.
+/// One turn, which ends on drop.
 #[derive(Debug)]
 pub(super) struct Turn<'a>(&'a Turns);
 
@@ -32,7 +32,7 @@ impl Turns {
         Turn(self)
     }
 
-    /// Whether anybody waits for a turn.
+    /// Whether another thread waits for a turn.
     pub(super) fn are_wanted(&self) -> bool {
         let tickets = self.tickets();
         tickets.next > tickets.now + 1

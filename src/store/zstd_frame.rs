@@ -1,4 +1,4 @@
-//! Messages as one zstd frame each.
+//! Messages as zstd frames.
 
 use std::cell::RefCell;
 use std::io;
@@ -6,11 +6,11 @@ use std::io;
 use zstd::bulk::Compressor;
 
 thread_local! {
-    /// It is kept, with its level: to make one takes longer than to compress a small message.
+    /// Kept, with its level, because creating one takes longer than compressing a small message.
     static COMPRESSOR: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
 }
 
-/// One frame of a message.
+/// Compresses a message into one frame.
 pub(super) fn compress(message: &[u8], level: i32) -> io::Result<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|kept| {
         let (_, compressor) = match kept {

@@ -11,7 +11,7 @@ pub struct Finding {
     pub span_id: Option<SpanId>,
     /// What is odd.
     pub kind: FindingKind,
-    /// In words, for people.
+    /// A description for people.
     pub detail: String,
 }
 
@@ -32,13 +32,13 @@ impl Finding {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// The same span id came with another body; the one that ended later is used.
+    /// The same span id arrived with different bodies; the one that ended later is used.
     DuplicateSpan,
     /// The parent is not among the spans.
     DanglingParent,
     /// A span is its own ancestor.
     ParentCycle,
-    /// All times are milliseconds or microseconds where nanoseconds should be.
+    /// All times are milliseconds or microseconds instead of nanoseconds.
     TimesInOtherUnit,
     /// A span has no start.
     NoStart,
@@ -46,7 +46,7 @@ pub enum FindingKind {
     EndBeforeStart,
     /// A span has not ended.
     Unfinished,
-    /// No span without a parent came.
+    /// No span without a parent arrived.
     MissingRoot,
     /// More than one span has no parent.
     SeveralRoots,
@@ -58,15 +58,15 @@ pub enum FindingKind {
     SameOperation,
     /// The same model call is recorded in another trace.
     SameCallAs,
-    /// A log record names a span that is not there.
+    /// A log record names a missing span.
     StrayLogRecord,
-    /// A span is a part of an operation that is not there.
+    /// A span is part of a missing operation.
     StrayDetail,
     /// A tool result refers to a call that does not exist.
     ResultWithoutCall,
-    /// A span goes on with the conversation of another that is not there, or does not hold what goes on.
+    /// A span continues the conversation of a span that is missing or lacks the continued messages.
     UnresolvedContinuation,
-    /// Messages that went into a model call are left to the calls before it: all inputs of a trace in full would take too much.
+    /// Messages shared with earlier calls are omitted from a model call's input: all inputs of the trace in full would be too large.
     InputLeftOut,
     /// The history of a conversation was edited or cut.
     HistoryBranch,
@@ -74,12 +74,12 @@ pub enum FindingKind {
     SeveralSessions,
     /// An attribute that marks the kind of an operation has an unknown value.
     UnknownKind,
-    /// Keys of no dialect were read by the shapes that all dialects share.
+    /// Keys of an unknown dialect were read by the shapes that all dialects share.
     UnknownDialect,
-    /// Attributes of a known dialect, or what is called input or output, that no rule reads.
+    /// Attributes that no rule reads, of a known dialect or named input or output.
     UnreadAttribute,
     /// A call could belong to more than one tool execution.
     AmbiguousCall,
-    /// Tokens or cost of several model calls are recorded as one sum; the last of them has it.
+    /// Tokens or cost of several model calls are recorded as one sum, which the last of them gets.
     SumOfCalls,
 }

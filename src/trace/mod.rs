@@ -1,6 +1,6 @@
 //! Builds one repaired tree from many spans. [`Trace::from_spans`] never fails: oddities become [`Finding`]s.
 //!
-//! Any order, batching or repetition of the same spans gives the same trace.
+//! The order, batching and repetition of the spans do not change the result.
 
 pub mod finding;
 mod repair;

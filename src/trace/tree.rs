@@ -6,7 +6,7 @@ use crate::span::{Span, SpanId};
 /// The spans of one trace as a forest.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// One span an id, by start, then id. An index into this list names a span.
+    /// One span per id, ordered by time. Spans are referred to by index into this list.
     pub spans: Vec<Span>,
     /// The parent of each span, if it is among the spans.
     pub parents: Vec<Option<usize>>,
@@ -14,7 +14,7 @@ pub struct Trace {
     pub children: Vec<Vec<usize>>,
     /// Spans without a parent, in order.
     pub roots: Vec<usize>,
-    /// Bodies that lost against another body with the same id.
+    /// Bodies superseded by another body with the same id.
     pub superseded: Vec<Span>,
     /// Oddities.
     pub findings: Vec<Finding>,

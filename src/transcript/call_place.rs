@@ -2,12 +2,12 @@
 
 use crate::run::{Step, StepId};
 
-/// A tool call, by the model call that asked for it and its place in that call's output.
+/// A tool call, identified by the model call that asked for it and its index in that call's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CallPlace {
     /// The model call.
     pub(crate) caller: StepId,
-    /// The place among the calls of its output, from 0.
+    /// The index among the calls of its output.
     pub(crate) index: usize,
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
     messages.iter().flat_map(|message| &message.tool_calls).nth(step.call_index?)
 }
 
-/// The tool's name; the operation's where nobody names the tool.
+/// The tool's name, else the operation's.
 pub(crate) fn tool_name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
     own.filter(|name| !name.trim().is_empty())
@@ -30,7 +30,7 @@ pub(crate) fn call_id<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
     own.or_else(|| asked(run, step).and_then(|call| call.id.as_deref()))
 }
 
-/// What the tool was called with, of any JSON type.
+/// The arguments of the tool, of any JSON type.
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     own.or_else(|| asked(run, step).and_then(|call| call.arguments.as_ref()))
@@ -60,7 +60,7 @@ impl<'a> Results<'a> {
         Self(by_tool)
     }
 
-    /// What the tool gave back, of any JSON type: from the span, else from the messages.
+    /// The tool's result, of any JSON type: from the span, else from the messages.
     pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
         let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
         own.or_else(|| step.operation.output.get())
@@ -68,13 +68,13 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The failure in words, never blank.
+/// The failure as text, never blank.
 pub(crate) fn error_text(failure: &Failure) -> &str {
     let mut texts = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
     texts.find(|text| !text.trim().is_empty()).unwrap_or("error")
 }
 
-/// Arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
+/// Arguments as an object; any other value is wrapped as `{"input": value}`. The flag says whether it was.
 pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) {
     match arguments {
         Some(Value::Object(map)) => (map.into(), false),
@@ -84,7 +84,7 @@ pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) 
     }
 }
 
-/// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
+/// The arguments of a call as JSON text, like [`ToolCall::arguments_json`].
 pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
     match (&call.arguments_text, &call.arguments) {
         (Some(text), _) if serde_json::from_str::<Value>(text).is_ok() => text.into(),

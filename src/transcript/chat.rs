@@ -1,4 +1,4 @@
-//! Messages, tool calls, their results and the offered tools, as chat formats write them.
+//! Messages, tool calls, their results and the offered tools in the form that chat formats write.
 
 use std::collections::hash_map::Entry;
 
@@ -15,12 +15,12 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::{CallResult, ExchangeCall};
 
-/// The tool that a call names. Formats that demand one have their own word for a call without.
+/// The tool that a call names, or a placeholder for formats that require a name.
 pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
     known_name(run, asked).unwrap_or("unknown")
 }
 
-/// The tool that a call names, or that the result names where nothing else was recorded.
+/// The tool that a call names, or, if nothing else was recorded, that its result names.
 pub(crate) fn known_name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> Option<&'a str> {
     let tool = || asked.tool.and_then(|tool| tool.of(run));
     let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
@@ -28,7 +28,7 @@ pub(crate) fn known_name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> Option<&
     own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).or_else(of_result)
 }
 
-/// The arguments of a call as an object. The flag is whether one was put around.
+/// The arguments of a call as an object. The flag says whether another value was wrapped in one.
 pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'a>, bool) {
     let Some(call) = asked.call else {
         let input = asked.tool.and_then(|tool| content::input(run, tool.of(run)?));
@@ -41,26 +41,26 @@ pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'
     calls::arguments_object(call.arguments.as_ref())
 }
 
-/// A result as a model was given it, as text, and why the tool failed. A failure without a result is `Error: ...`.
+/// A result as text, as the model received it, and why the tool failed. A failure without a result is `Error: ...`.
 pub(crate) fn given<'a>(run: &'a Run, results: &Results<'a>, of: CallResult<'a>) -> (Text<'a>, Option<&'a Failure>) {
     let (text, failure) = result(run, results, of);
     let given = of.entry.and_then(|entry| entry.given.as_ref());
     (given.map_or(text, |given| shown(given).into_text()), failure)
 }
 
-/// Whether a picture, a sound or a file of the result is no more than a mark where it is text.
+/// Whether the text form of the result reduces an image, a sound or a file to a mark.
 pub(crate) fn shows_media(run: &Run, results: &Results<'_>, of: CallResult<'_>) -> bool {
     let given = of.entry.and_then(|entry| entry.given.as_ref());
     let value = given.or_else(|| recorded(run, results, of));
     value.is_some_and(|value| messages::result_with_media(value).is_some())
 }
 
-/// The same of all results of a call.
+/// Whether this holds for any result of a call.
 pub(crate) fn any_shows_media(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>) -> bool {
     asked.results.iter().any(|given| shows_media(run, results, *given))
 }
 
-/// The result as recorded: the conversation's, else that of the tool's step.
+/// The result as recorded: from the conversation, else from the tool's step.
 pub(crate) fn recorded<'a>(run: &'a Run, results: &Results<'a>, of: CallResult<'a>) -> Option<&'a Value> {
     let of_entry = of.entry.map(|entry| &entry.result).filter(|value| !value.is_null());
     let of_tool = || {
@@ -70,7 +70,7 @@ pub(crate) fn recorded<'a>(run: &'a Run, results: &Results<'a>, of: CallResult<'
     of_entry.or_else(of_tool)
 }
 
-/// A result with marked text for pictures, sounds and files: nobody reads their bytes as words.
+/// A result with marked text for images, sounds and files, whose bytes are not readable text.
 fn shown(value: &Value) -> Json<'_> {
     match messages::result_with_media(value) {
         Some(answer) => content(&answer).0.to_string().into(),
@@ -85,7 +85,7 @@ pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<
     (text, failure)
 }
 
-/// A result of any JSON type, with marked text for pictures and the like, and why the tool failed. A failure without a result is
+/// A result of any JSON type, with marked text for images and other media, and why the tool failed. A failure without a result is
 /// `Error: ...`.
 pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Json<'a>, Option<&'a Failure>) {
     let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
@@ -97,7 +97,7 @@ pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallR
     };
     let is_blank = match &value {
         Json::Text(text) => text.trim().is_empty(),
-        // Null, and the empty object or list that some clients record beside the error.
+        // Null, and the empty object or list that some clients record with the error.
         other => other.is_empty(),
     };
     match failure.map(calls::error_text) {
@@ -118,7 +118,7 @@ impl<'a> OfferedTools<'a> {
         self.list.is_empty()
     }
 
-    /// Adds those that a model call was offered. Returns the names of tools that are there with another definition.
+    /// Adds the tools offered to a model call. Returns the names of tools already listed with another definition.
     pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
         let mut differing = Vec::new();
         for definition in definitions.iter().filter(|definition| !definition.name.is_empty()) {
@@ -134,7 +134,7 @@ impl<'a> OfferedTools<'a> {
         differing
     }
 
-    /// A list with an object a tool; `null` where none was offered.
+    /// A list with one object per tool; `null` if none was offered.
     pub(crate) fn list(&self) -> Json<'a> {
         if self.list.is_empty() {
             return Json::Null;
@@ -145,7 +145,7 @@ impl<'a> OfferedTools<'a> {
             function.add("description", tool.description.as_deref().unwrap_or_default());
             let parameters = match &tool.parameters {
                 Some(schema @ Value::Object(_)) => Json::from(schema),
-                // Templates and validators walk through it.
+                // Templates and validators iterate over it.
                 _ => Object::from([("type", "object".into()), ("properties", Object::new().into())]).into(),
             };
             function.add("parameters", parameters);
@@ -155,7 +155,7 @@ impl<'a> OfferedTools<'a> {
     }
 }
 
-/// A message's content as one text, with pictures and sounds as marked text, and why it is less than the message, if it is.
+/// A message's content as one text, with images and sounds as marked text, and the reason if that loses something.
 pub(crate) fn content(message: &Message) -> (Text<'_>, Option<LossReason>) {
     if !message.has_media() {
         let of_result = message.result.as_deref().filter(|_| message.parts.is_empty());
@@ -177,8 +177,8 @@ pub(crate) fn content(message: &Message) -> (Text<'_>, Option<LossReason>) {
     (text.into(), Some(reason))
 }
 
-/// Marked text for a part that is neither text, reasoning nor media: only in what a tool gave. Nobody says JSON of a client's own
-/// parts, and a model that is trained on it would.
+/// Marked text for a part that is neither text, reasoning nor media, but only in tool results. Elsewhere, a model trained on the text
+/// would learn to write JSON of a client's own parts.
 pub(crate) fn part_words(message: &Message, part: &Value) -> Option<String> {
     (message.role == Role::Tool).then(|| content::part_mark(part))
 }

@@ -11,7 +11,7 @@ use crate::run::{Run, Scope, Step};
 use crate::transcript::calls;
 use crate::withheld::is_withheld;
 
-/// Text as it is, any other value as compact JSON.
+/// Text unchanged, any other value as compact JSON.
 pub(crate) fn text(value: &Value) -> Text<'_> {
     match value {
         Value::String(text) => text.into(),
@@ -19,7 +19,7 @@ pub(crate) fn text(value: &Value) -> Text<'_> {
     }
 }
 
-/// Arguments with which tools ask an agent for something, best first.
+/// Arguments by which tools pass a request to an agent, best first.
 const ASKS: [&str; 9] = [
     "prompt",
     "task",
@@ -32,8 +32,8 @@ const ASKS: [&str; 9] = [
     "input",
 ];
 
-/// What an agent that a tool started was asked: its own words, else those in the tool's arguments, else all of these; `None` where
-/// nothing was.
+/// The request to an agent that a tool started: its own input, else a text in the tool's arguments, else all of these; `None` if
+/// nothing is recorded.
 pub(crate) fn asked_of<'a>(run: &'a Run, scope: &'a Scope) -> Option<Text<'a>> {
     let is_said = |text: &&str| !text.trim().is_empty() && !is_withheld(text);
     let agent = scope.step.and_then(|step| run.steps.get(step));
@@ -67,7 +67,7 @@ pub(crate) fn content(message: &Message) -> Text<'_> {
     }
 }
 
-/// The words that the model thought, joined by line breaks; `None` without any.
+/// The model's reasoning text, joined by line breaks; `None` if there is none.
 pub(crate) fn reasoning(message: &Message) -> Option<Text<'_>> {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Reasoning { text: Some(text), .. } if !text.trim().is_empty() => Some(text),
@@ -80,7 +80,7 @@ pub(crate) fn reasoning(message: &Message) -> Option<Text<'_>> {
     }
 }
 
-/// A message in OpenAI's chat shape, as [`Message::to_chat`] has it.
+/// A message in OpenAI's chat shape, like [`Message::to_chat`].
 pub(crate) fn chat(message: &Message) -> Json<'_> {
     chat_with(message, reasoning(message)).into()
 }
@@ -114,7 +114,7 @@ fn chat_with<'a>(message: &'a Message, reasoning: Option<Text<'a>>) -> Object<'a
     out
 }
 
-/// Content in OpenAI's chat shape, as [`Message::chat_content`] has it.
+/// Content in OpenAI's chat shape, like [`Message::chat_content`].
 pub(crate) fn chat_content(message: &Message) -> Json<'_> {
     let is_text = |part: &Part| matches!(part, Part::Text(_));
     let of_tool = message.role == crate::operation::Role::Tool;
@@ -131,7 +131,7 @@ pub(crate) fn chat_and_reasoning(message: &Message) -> (Json<'_>, Object<'_>) {
     (chat_with(message, None).into(), thoughts(message))
 }
 
-/// A message's reasoning: its words, and what a provider gives beside them.
+/// A message's reasoning: its text, and a provider's additional data.
 pub(crate) fn thoughts(message: &Message) -> Object<'_> {
     let mut out = Object::new();
     if let Some(words) = reasoning(message) {
@@ -147,7 +147,7 @@ pub(crate) fn thoughts(message: &Message) -> Object<'_> {
     out
 }
 
-/// Marked text for a picture, a sound, a file: what it is and where, never its bytes.
+/// Marked text for an image, a sound or a file: its type and location, never its bytes.
 pub(crate) fn media_mark(media: &Media) -> String {
     let of_data = || media.uri.as_deref()?.strip_prefix("data:")?.split([';', ',']).next();
     let about = [
@@ -173,7 +173,7 @@ pub(crate) fn chats(messages: &[Message]) -> Json<'_> {
     messages.iter().map(chat).collect()
 }
 
-/// A document as an object; what is not known is left out.
+/// A document as an object without unknown fields.
 fn document(document: &Document) -> Object<'_> {
     let mut out = Object::with_capacity(4);
     if let Some(content) = &document.content {
@@ -194,18 +194,18 @@ pub(crate) fn documents(list: &[Document]) -> Json<'_> {
     list.iter().map(document).collect()
 }
 
-/// Whether operations of this kind look for something: their input is a query, their output what was found.
+/// Whether operations of this kind are searches, with a query as input and results as output.
 pub(crate) fn is_search(kind: Kind) -> bool {
     matches!(kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead)
 }
 
-/// Whether messages may be what goes into operations of this kind.
+/// Whether operations of this kind may have messages as input.
 pub(crate) fn has_messages_for_input(kind: Kind) -> bool {
     let has_other = is_search(kind) || matches!(kind, Kind::Tool | Kind::MemoryWrite | Kind::Interrupt);
     !has_other
 }
 
-/// Whether messages may be what comes out of operations of this kind.
+/// Whether operations of this kind may have messages as output.
 pub(crate) fn has_messages_for_output(kind: Kind) -> bool {
     let has_other = is_search(kind)
         || matches!(
@@ -215,21 +215,21 @@ pub(crate) fn has_messages_for_output(kind: Kind) -> bool {
     !has_other
 }
 
-/// What went in as a whole: a value, else messages.
+/// The whole input: a value, else messages.
 pub(crate) fn whole_input(operation: &Operation) -> Option<Json<'_>> {
     let messages = operation.input_messages.as_deref();
     let messages = messages.filter(|_| has_messages_for_input(operation.kind));
     recorded(&operation.input).or_else(|| messages.map(chats))
 }
 
-/// What came out as a whole: a value, else messages.
+/// The whole output: a value, else messages.
 pub(crate) fn whole_output(operation: &Operation) -> Option<Json<'_>> {
     let messages = operation.output_messages.as_deref();
     let messages = messages.filter(|_| has_messages_for_output(operation.kind));
     recorded(&operation.output).or_else(|| messages.map(chats))
 }
 
-/// What went in.
+/// The input.
 pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
     let whole = || recorded(&operation.input);
@@ -256,7 +256,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     }
 }
 
-/// The output. Vectors are left out: their number is enough.
+/// The output, with only the number of vectors.
 pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
     let whole = || recorded(&operation.output);
@@ -291,11 +291,11 @@ pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option
     }
 }
 
-/// Words of a person or the agent in the operation itself.
+/// The text of a person or the agent in the operation itself.
 pub(crate) fn operation_words<'a>(run: &'a Run, results: &calls::Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
     let (input, output) = (input(run, step), output(results, step));
     let words = match (step.operation.kind, is_user) {
-        // What was asked is no answer.
+        // The question of an interrupt is not an answer.
         (Kind::Interrupt, _) => output,
         (_, true) => input.or(output),
         (_, false) => output.or(input),

@@ -1,4 +1,4 @@
-//! Whether the input and output of an agent or a chain repeat the words of the run's conversations.
+//! Decides whether the input and output of an agent or a chain repeat the texts of the run's conversations.
 
 use serde_json::Value;
 
@@ -12,20 +12,20 @@ use crate::run::{EntryKind, Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::{calls, content, facts, hands_on};
 
-/// The words of a run's conversations, its question and its answer.
+/// The texts of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationWords<'a> {
     words: HashSet<Text<'a>>,
-    /// Whether any of them may be the text of a JSON object or list.
+    /// Whether any of them may be a JSON object or list.
     has_json: bool,
 }
 
 impl<'a> ConversationWords<'a> {
-    /// The words of a run.
+    /// The texts of a run.
     pub(crate) fn of(run: &'a Run) -> Self {
         let conversations = || run.scopes.iter().map(|scope| &scope.conversation);
         let entries = conversations().map(Vec::len).sum::<usize>();
-        // Words are long: a set that grows hashes them again.
+        // Texts are long, and a growing set would rehash them.
         let mut words: HashSet<Text<'a>> = HashSet::with_capacity_and_hasher(2 * entries, foldhash::fast::RandomState::default());
         let mut add = |text: Text<'a>| {
             let _ = words.insert(trimmed(text));
@@ -44,7 +44,7 @@ impl<'a> ConversationWords<'a> {
         Self { words, has_json }
     }
 
-    /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
+    /// Which of an operation's input and output the conversations lack: `None` if they contain both.
     pub(crate) fn unwritten(&self, operation: &Operation) -> Option<&'static str> {
         match (
             self.lacks(&operation.input, operation.input_messages.as_deref(), Direction::Input),
@@ -57,8 +57,8 @@ impl<'a> ConversationWords<'a> {
         }
     }
 
-    /// What a document lists of an operation that is no message: its facts, and its words where the conversations do not hold them.
-    /// `None`: it only hands on what they hold.
+    /// What a document lists for an operation that is not a message: its facts, and its texts if the conversations lack them.
+    /// `None` if it only passes on what they contain.
     pub(crate) fn listed(&self, run: &'a Run, results: &Results<'a>, step: &'a Step) -> Option<Object<'a>> {
         let hands_on = hands_on(step.operation.kind);
         let mut out = Object::new();
@@ -69,7 +69,7 @@ impl<'a> ConversationWords<'a> {
         (!hands_on || !out.is_empty()).then_some(out)
     }
 
-    /// Messages beside a whole value repeat it.
+    /// Whether the conversations lack one side. Messages repeat a recorded value, so they are only checked without one.
     fn lacks(&self, recorded: &Recorded, messages: Option<&[Message]>, direction: Direction) -> bool {
         if recorded.is_none() {
             return !messages.unwrap_or_default().iter().all(|message| self.has_all(message));
@@ -117,12 +117,12 @@ impl<'a> ConversationWords<'a> {
     }
 }
 
-/// How many items a list has, counting those of nested lists.
+/// The number of items of a list, including those of nested lists.
 fn items(value: &Value) -> usize {
     value.as_array().map_or(1, |list| list.iter().map(items).sum())
 }
 
-/// Whether each item of a list is a message: others may be between them.
+/// Whether every item of a list is a message, since others may be mixed in.
 fn are_messages(value: &Value, direction: Direction) -> bool {
     match value {
         Value::Array(list) => list.iter().all(|item| are_messages(item, direction)),
@@ -135,12 +135,12 @@ fn is_alone(keys: usize, has: impl Fn(&str) -> bool) -> bool {
     keys == 1 || has("role") || has("choices")
 }
 
-/// The words of a message: its text, else its calls.
+/// The texts of a message: its own text, and those of its calls.
 fn texts<'a>(message: &'a Message, add: &mut impl FnMut(Text<'a>)) {
     for call in &message.tool_calls {
         add(format!("{} {}", call.name, calls::arguments_json(call)).into());
     }
-    // What a sub-agent is asked is an argument of the call around it.
+    // The request to a sub-agent is an argument of the call around it.
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
     let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
     members.filter_map(Value::as_str).for_each(|words| add(words.into()));
@@ -154,7 +154,7 @@ fn texts<'a>(message: &'a Message, add: &mut impl FnMut(Text<'a>)) {
     }
 }
 
-/// What a tool is asked in words.
+/// The texts in a tool's arguments.
 fn asked<'a>(tool: &'a Step, add: &mut impl FnMut(Text<'a>)) {
     let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     match arguments {

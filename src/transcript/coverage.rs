@@ -1,4 +1,4 @@
-//! Which operations the conversations of a run cover, and how to present the others.
+//! Determines which operations the conversations of a run cover, and how to present the others.
 
 use std::collections::BTreeMap;
 
@@ -20,31 +20,31 @@ pub(crate) struct Transcript<'a> {
     inside_tool: IdVec<StepId, bool>,
     /// The steps of each scope.
     steps: IdVec<ScopeId, Vec<StepId>>,
-    /// How many calls the turn of each model call asks for.
+    /// The number of calls in each model call's turn.
     asked: HashMap<StepId, usize>,
     /// The ids under which entries answer calls.
     answers: HashMap<CallPlace, &'a str>,
     /// The ids of calls that an entry answers.
     answered: HashSet<&'a str>,
     handoffs: HandoffCalls<'a>,
-    /// Steps whose words a message, the run's question or its answer has.
+    /// Steps whose text a message, the run's question or its answer contains.
     repeated: HashSet<StepId>,
 }
 
-/// How an operation is presented that no conversation shows.
+/// The presentation of an operation that no conversation shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Uncovered<'a> {
-    /// As a call and its result, both made of the operation.
+    /// As a call and its result, both derived from the operation.
     CallAndResult,
-    /// As the result of its call, which is in a turn.
+    /// As the result of its call in a turn.
     Result,
-    /// As the result of the call with this id, by which a model passed the run on.
+    /// As the result of the call with this id, by which a model handed the run over.
     HandoffResult(&'a str),
-    /// As a turn without words.
+    /// As a turn without text.
     Turn,
-    /// As a person's words.
+    /// As text of a person.
     UserWords,
-    /// As the agent's words.
+    /// As text of the agent.
     AgentWords,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Transcript<'a> {
                 }
                 result.tool.or(step)
             }
-            // A message is in a model call's input: its turn shows that call, the message does not.
+            // A message in a model call's input does not show that call; the call's turn does.
             EntryKind::Message(_) => step.filter(|step| self.run.steps.get(*step).is_some_and(|step| !is_model_call(step))),
         };
         if let Some(shown) = shown {
@@ -116,8 +116,8 @@ impl<'a> Transcript<'a> {
         self.steps.get(scope).map_or(&[], Vec::as_slice)
     }
 
-    /// The scopes, each with the tool step inside which its words belong: its own caller, else that of the scope around it,
-    /// which comes before it.
+    /// The scopes, each with the tool step that its conversation belongs into: its own caller, else that of the scope around it,
+    /// which precedes it.
     pub(crate) fn scopes_with_tool(&self) -> Vec<(ScopeId, Option<StepId>)> {
         let mut scopes: IdVec<ScopeId, Option<StepId>> = IdVec::with_capacity(self.run.scopes.len());
         for scope in &self.run.scopes {
@@ -128,7 +128,7 @@ impl<'a> Transcript<'a> {
         scopes.ids().zip(scopes).collect()
     }
 
-    /// The scopes by the tool step inside which their words belong, each list in order of its first words.
+    /// The scopes by the tool step that their conversations belong into, each list ordered by begin.
     pub(crate) fn scopes_by_tool(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
         let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
         for (scope, tool) in self.scopes_with_tool() {
@@ -149,7 +149,7 @@ impl<'a> Transcript<'a> {
             .unwrap_or_default()
     }
 
-    /// Whether a turn of a conversation shows the call of this tool: one that still runs has no result yet.
+    /// Whether a turn of a conversation shows the call of this tool; a running tool has no result yet.
     pub(crate) fn is_asked(&self, tool: &Step) -> bool {
         let place = CallPlace::of_tool(tool);
         place.is_some_and(|place| self.asked.get(&place.caller).is_some_and(|count| place.index < *count))
@@ -160,7 +160,7 @@ impl<'a> Transcript<'a> {
         self.answers.get(&call).copied()
     }
 
-    /// How this step is presented; `None` where a conversation or another operation shows it, or it has no facts.
+    /// How this step is presented; `None` if a conversation or another operation shows it, or it has no facts.
     pub(crate) fn uncovered(&self, id: StepId) -> Option<Uncovered<'a>> {
         let step = id.of(self.run).filter(|_| !self.is_in_conversation(id))?;
         match step.operation.kind {
@@ -171,7 +171,7 @@ impl<'a> Transcript<'a> {
                 Some(call) => (!self.answered.contains(call)).then_some(Uncovered::HandoffResult(call)),
                 None => Some(Uncovered::CallAndResult),
             },
-            // While it runs there is no more to show than its call.
+            // A running tool has only its call.
             Kind::Tool if self.is_asked(step) => step.ended_at.map(|_| Uncovered::Result),
             Kind::Tool => Some(Uncovered::CallAndResult),
             Kind::Interrupt | Kind::UserInput => Some(Uncovered::UserWords),
@@ -180,7 +180,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Whether the words of this step are written without it.
+    /// Whether the text of this step is written elsewhere.
     pub(crate) fn is_repeated(&self, step: StepId) -> bool {
         self.repeated.contains(&step)
     }
@@ -191,18 +191,18 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Whether a step is a call of a model: also a decision that names one.
+/// Whether a step is a model call, or a decision that names a model.
 pub(crate) fn is_model_call(step: &Step) -> bool {
     let operation = &step.operation;
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-/// Whether input and output of operations of this kind are mostly those of the turns in them.
+/// Whether operations of this kind mostly repeat the input and output of the turns inside them.
 pub(crate) fn hands_on(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
 }
 
-/// A parent comes before its children.
+/// Computed in one pass, since parents precede their children.
 fn inside_tool(run: &Run) -> IdVec<StepId, bool> {
     let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(run.steps.len());
     for step in &run.steps {

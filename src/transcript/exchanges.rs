@@ -1,4 +1,4 @@
-//! A scope's conversation as exchanges: the messages, and each call with its results, whenever they came.
+//! A scope's conversation as exchanges: the messages, and each call with its results, regardless of when they arrived.
 
 use std::borrow::Cow;
 
@@ -13,52 +13,52 @@ use crate::span::UnixNanos;
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) kind: ExchangeKind<'a>,
-    /// The operation that the piece shows, or whose input contains the message.
+    /// The operation that the exchange shows, or whose input contains the message.
     pub(crate) step: Option<StepId>,
     pub(crate) at: UnixNanos,
     /// The history was edited or cut before it.
     pub(crate) branch: bool,
-    /// Words of an operation that a message, the run's question or its answer has too.
+    /// Whether a message, the run's question or its answer also contains the text.
     pub(crate) is_repeated: bool,
-    /// What it asks for, in order.
+    /// The tool calls, in order.
     pub(crate) calls: Vec<ExchangeCall<'a>>,
 }
 
-/// What a piece is.
+/// The kind of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ExchangeKind<'a> {
-    /// A message that came as input; no fact of its step is the message's.
+    /// A message from an input; facts of its step do not apply to it.
     Message(&'a Message),
     /// The output of a model call.
     Turn(&'a Message),
-    /// A model call without recorded words.
+    /// A model call without recorded text.
     SilentTurn,
-    /// Work that no model asked for: a call and its result, both made of the operation; without a step, a result whose call
-    /// nobody knows.
+    /// Work that no model asked for: a call and its result, both derived from the operation; without a step, a result whose
+    /// call is unknown.
     Unasked,
-    /// A person's words that only an operation has.
+    /// Text of a person that only an operation has.
     UserWords,
-    /// The agent's words that only an operation has.
+    /// Text of the agent that only an operation has.
     AgentWords,
 }
 
-/// A call and what came back.
+/// A call and its results.
 #[derive(Debug)]
 pub(crate) struct ExchangeCall<'a> {
     /// The recorded id, else one derived from the model call's.
     pub(crate) id: Cow<'a, str>,
     /// Whether no span has the id.
     pub(crate) id_is_derived: bool,
-    /// The call in the model's words; `None` where no model asked.
+    /// The call in the model's output; `None` if no model asked.
     pub(crate) call: Option<&'a ToolCall>,
-    /// The tool's step, where one is known.
+    /// The tool's step, if known.
     pub(crate) tool: Option<StepId>,
     /// In order; the last one counts.
     pub(crate) results: Vec<CallResult<'a>>,
 }
 
 impl ExchangeCall<'_> {
-    /// Whether anything but a result contains it.
+    /// Whether anything other than a result records it.
     pub(crate) fn is_recorded(&self) -> bool {
         self.call.is_some() || self.tool.is_some()
     }
@@ -67,7 +67,7 @@ impl ExchangeCall<'_> {
 /// A result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallResult<'a> {
-    /// The conversation's entry; `None`: only the tool's step has it.
+    /// The conversation's entry; `None` if only the tool's step has it.
     pub(crate) entry: Option<&'a ResultEntry>,
     pub(crate) tool: Option<StepId>,
     pub(crate) at: UnixNanos,
@@ -75,20 +75,20 @@ pub(crate) struct CallResult<'a> {
     pub(crate) branch: bool,
 }
 
-/// What a scope's conversation comes to.
+/// The exchanges of a scope's conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges<'a> {
     pub(crate) list: Vec<Exchange<'a>>,
-    /// Operations that no piece shows, except those without agent facts.
+    /// Operations that no exchange shows, except those without agent facts.
     pub(crate) rest: Vec<StepId>,
     by_place: HashMap<CallPlace, (usize, usize)>,
     by_id: HashMap<Cow<'a, str>, (usize, usize)>,
-    /// Results of calls that nobody knows.
+    /// Results of unknown calls.
     stray: Vec<Exchange<'a>>,
 }
 
 impl<'a> Transcript<'a> {
-    /// The conversation of a scope, and in it the operations that it does not show.
+    /// The conversation of a scope, with the operations that it does not show inserted.
     pub(crate) fn exchanges(&self, scope: ScopeId) -> Exchanges<'a> {
         let mut out = Exchanges::default();
         let conversation = self.run.scopes.get(scope).map_or(&[][..], |scope| &scope.conversation);
@@ -110,7 +110,7 @@ impl<'a> Transcript<'a> {
         out
     }
 
-    /// For each model call of a scope when the first of its tools began.
+    /// For each model call of a scope, when the first of its tools began.
     fn first_tools(&self, scope: ScopeId) -> HashMap<StepId, UnixNanos> {
         let mut first: HashMap<StepId, UnixNanos> = HashMap::default();
         for step in self.steps_of(scope).iter().filter_map(|step| step.of(self.run)) {
@@ -209,7 +209,7 @@ impl<'a> Exchanges<'a> {
         self.list.get_mut(piece)?.calls.get_mut(at)
     }
 
-    /// Adds what no entry shows; returns whether it was added. A model call without words comes before the first of its tools,
+    /// Adds a step that no entry shows; returns whether it was added. A model call without text precedes the first of its tools,
     /// which may begin before its answer has ended.
     fn add_uncovered(
         &mut self,
@@ -235,7 +235,7 @@ impl<'a> Exchanges<'a> {
             return true;
         }
         let kind = match uncovered {
-            // A tool inside a tool is a part of it.
+            // A tool inside a tool is part of it.
             Uncovered::CallAndResult if step.operation.kind == Kind::Tool && transcript.is_inside_tool(id) => return false,
             Uncovered::CallAndResult | Uncovered::Result | Uncovered::HandoffResult(_) => ExchangeKind::Unasked,
             Uncovered::Turn => ExchangeKind::SilentTurn,
@@ -256,7 +256,7 @@ impl<'a> Exchanges<'a> {
         true
     }
 
-    /// Puts pieces at their time: before the first turn that is later, after the words that begin the conversation.
+    /// Inserts exchanges by time: before the first later one, but after the messages that begin the conversation.
     fn merge(&mut self, mut between: Vec<Exchange<'a>>) {
         if between.is_empty() {
             return;

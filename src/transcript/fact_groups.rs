@@ -1,5 +1,5 @@
-//! Facts that documents have in groups (`usage`, `memory`, `prompt`): each fact once, with the name of its field, for writing and
-//! for reading.
+//! Facts that documents group (`usage`, `memory`, `prompt`): each fact once, with the name of its field, for writing and
+//! reading.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(crate) trait FactGroup: Group {
         out
     }
 
-    /// Takes one fact from a document. Whether it is one of these, of the type that it must have.
+    /// Reads one fact from a document. Returns whether it is one of these and has the right type.
     fn read_fact(&mut self, name: &str, value: &Value) -> bool {
         self.slot(name).is_some_and(|slot| read(slot, value))
     }
@@ -32,7 +32,7 @@ pub(crate) trait FactGroup: Group {
         out
     }
 
-    /// Reads a document's object. Earlier facts stay if the object lacks them.
+    /// Reads a document's object. Facts that the object lacks stay unchanged.
     fn read_facts(&mut self, said: &Value) {
         for (name, value) in said.as_object().into_iter().flatten() {
             self.read_fact(name, value);
@@ -42,7 +42,7 @@ pub(crate) trait FactGroup: Group {
 
 impl<T: Group> FactGroup for T {}
 
-/// A fact as a document writes it.
+/// A fact as written in documents.
 pub(crate) fn to_json(value: FieldValue<'_>) -> Json<'_> {
     match value {
         FieldValue::Text(text) => text.into(),
@@ -61,7 +61,7 @@ pub(crate) fn to_json(value: FieldValue<'_>) -> Json<'_> {
     }
 }
 
-/// Takes a fact from a document. Whether it has the type that it must have.
+/// Reads a fact from a document. Returns whether it has the right type.
 pub(crate) fn read(slot: Slot<'_>, value: &Value) -> bool {
     match slot {
         Slot::Text(slot) => put(slot, value.as_str().map(str::to_owned)),

@@ -1,6 +1,6 @@
 //! Facts of an operation that a format has no fields for, under the names that documents use in their metadata.
 //!
-//! A format takes everything and removes what it has written in its own fields: so nothing is forgotten.
+//! A format takes all of them and removes those written in its own fields, so that none is forgotten.
 
 use crate::document::json::{Json, Object};
 use crate::operation::{Document, Evaluation, Failure, Field, Kind, Operation, ToolDefinition};
@@ -9,7 +9,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::fact_groups::{self, FactGroup as _};
 
-/// Most of an operation's facts are absent: nothing is made of those.
+/// Adds a fact if it is present, which most are not.
 #[inline]
 fn put<'a>(out: &mut Object<'a>, key: &'static str, value: Option<impl Into<Json<'a>>>) {
     if let Some(value) = value {
@@ -30,7 +30,7 @@ fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a
     }
 }
 
-/// Fields under the names that they have among the facts, in this order.
+/// Adds fields under their fact names, in this order.
 fn put_fields<'a>(out: &mut Object<'a>, operation: &'a Operation, fields: &[Field]) {
     for field in fields {
         if let Some(value) = field.value(operation)
@@ -41,10 +41,10 @@ fn put_fields<'a>(out: &mut Object<'a>, operation: &'a Operation, fields: &[Fiel
     }
 }
 
-/// What is written of a model call or a search whose words nobody recorded.
+/// The fact written for a model call or a search without recorded content.
 pub(crate) const NOT_CAPTURED: (&str, bool) = ("content_captured", false);
 
-/// What is written of one that has no words: whether they were recorded, where no rule reads them.
+/// The fact written for one without content, which says whether it was recorded but not read by any rule.
 pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
     match operation.has_unread_words {
         true => ("content_unread", true),
@@ -52,7 +52,7 @@ pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
     }
 }
 
-/// Facts with their own place among the others, or with a condition.
+/// Facts with a fixed position among the others, or with a condition.
 const PLACED: [Field; 26] = [
     Field::ModelRequested,
     Field::ModelResponse,
@@ -82,7 +82,7 @@ const PLACED: [Field; 26] = [
     Field::Metadata,
 ];
 
-/// The facts that are not placed, in the order of the table.
+/// The other facts, in the order of the table.
 #[expect(clippy::indexing_slicing, reason = "worked out by the compiler")]
 const OTHERS: [(Field, &str); Field::FACTS.len() - PLACED.len()] = {
     const fn is_placed(field: Field) -> bool {
@@ -148,7 +148,7 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
 
 fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
     let operation = &step.operation;
-    // The agent's name is written if it is not the run's own agent, or is the agent itself.
+    // The agent's name is written unless it is the run's own, or if the step is the agent itself.
     let agent = operation
         .agent
         .name
@@ -242,7 +242,7 @@ fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
 }
 
-/// What went in and what came out in a form that [`content::input`] and [`content::output`] do not look for in operations of this kind.
+/// Input and output in a form that [`content::input`] and [`content::output`] do not expect in operations of this kind.
 fn in_and_out_of_another_kind<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     let kind = operation.kind;
     if kind != Kind::Embedding && !operation.embedded_texts.is_empty() {
@@ -274,7 +274,7 @@ fn tool_definition(tool: &ToolDefinition) -> Object<'_> {
     out
 }
 
-/// Documents that were found.
+/// The documents found by a search.
 pub(crate) fn documents(documents: &[Document]) -> Json<'_> {
     let written = documents.iter().map(|document| {
         filled([
@@ -301,7 +301,7 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
     evaluation.facts()
 }
 
-/// Which operation, of what kind, when: for one without its own place in a document.
+/// Span id, kind and times of an operation without its own place in a document.
 pub(crate) fn identity(step: &Step) -> Object<'_> {
     let mut out = Object::new();
     put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
@@ -312,7 +312,7 @@ pub(crate) fn identity(step: &Step) -> Object<'_> {
     out
 }
 
-/// What went in and what came out, as `input` and `output`.
+/// Input and output, as `input` and `output`.
 pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step) -> Object<'a> {
     let mut out = Object::new();
     put(&mut out, "input", content::input(run, step));
@@ -320,7 +320,7 @@ pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step
     out
 }
 
-/// The instrumentation that recorded the run's first work.
+/// The instrumentation of the run's root.
 pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     put(&mut out, "name", run.agent.instrumentation.as_deref());
@@ -339,7 +339,7 @@ pub(crate) fn run_failure(run: &Run) -> Option<Object<'_>> {
     ]))
 }
 
-/// Facts of the run itself: trace, session, person, resource, what the run floor collected.
+/// Facts of the run itself: trace, session, person, resource, and the metadata collected in `run`.
 pub(crate) fn of_run(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     out.add("otel.trace_id", run.trace_id.to_string());
@@ -347,7 +347,7 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     put(&mut out, "user_id", run.user_id.as_deref());
     put_map(&mut out, "instrumentation", instrumentation(run));
     put_map(&mut out, "resource", &run.resource);
-    // Its keys are distinct: only those that are here already can come again.
+    // Keys of the metadata are distinct, so only those added above can repeat.
     let beside: Vec<_> = run.metadata.iter().filter(|(key, _)| !out.contains_key(key)).collect();
     for (key, value) in beside {
         out.add(key, value);
@@ -360,7 +360,7 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     out
 }
 
-/// Facts of the run itself, and who ran.
+/// Facts of the run itself and its agent.
 pub(crate) fn of_run_and_agent(run: &Run) -> Object<'_> {
     let mut out = of_run(run);
     let agent = &run.agent;
@@ -377,7 +377,7 @@ pub(crate) fn of_run_and_agent(run: &Run) -> Object<'_> {
     out
 }
 
-/// An object of the values that are there.
+/// An object of the values that are not empty.
 pub(crate) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
     let mut out = Object::new();
     for (key, value) in pairs {
@@ -386,7 +386,7 @@ pub(crate) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -
     out
 }
 
-/// An object of the values that are known; empty ones too.
+/// An object of the known values, including empty ones.
 pub(crate) fn known<'a, const N: usize>(pairs: [(&'static str, Option<Json<'a>>); N]) -> Object<'a> {
     let mut out = Object::new();
     for (key, value) in pairs {
@@ -397,7 +397,7 @@ pub(crate) fn known<'a, const N: usize>(pairs: [(&'static str, Option<Json<'a>>)
     out
 }
 
-/// A list of the texts of these.
+/// A list of these values as text.
 pub(crate) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
     list.iter().map(ToString::to_string).collect()
 }

@@ -1,27 +1,27 @@
-//! Calls by which models handed the run over: a handoff that such a call shows is not presented again.
+//! Calls by which models handed the run over, so that a handoff shown by such a call is not presented again.
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{EntryKind, Run, ScopeId, Step, handoff_target, plain_name};
 use crate::span::UnixNanos;
 
-/// A call by which a model passed the run on.
+/// A call by which a model handed the run over.
 #[derive(Debug, Clone, Copy)]
 struct Handoff<'a> {
     at: UnixNanos,
-    /// The place of its turn in the conversation.
+    /// The index of its turn in the conversation.
     entry: usize,
-    /// Its place in the turn.
+    /// Its index in the turn.
     place: usize,
     call_id: &'a str,
 }
 
-/// The calls of a run by which models passed it on, by scope and by the agent that it went to (`None`: any).
+/// The calls by which models handed a run over, by scope and target agent (`None`: any).
 #[derive(Debug, Default)]
 pub(super) struct HandoffCalls<'a>(HashMap<(ScopeId, Option<String>), Rising<'a>>);
 
 impl<'a> HandoffCalls<'a> {
-    /// Those of a run. Nothing is looked up where no operation is a handoff.
+    /// The calls of a run; empty if no operation is a handoff.
     pub(super) fn of(run: &'a Run) -> Self {
         let mut calls = Self::default();
         if run.steps.iter().any(|step| step.operation.kind == Kind::Handoff) {
@@ -48,13 +48,13 @@ impl<'a> HandoffCalls<'a> {
         calls
     }
 
-    /// The id of the latest call of the same scope by which its model passed the run on before this handoff, to the same
-    /// agent if both name it.
+    /// The id of the latest call of the same scope that handed the run over before this handoff, to the same agent if both
+    /// name it.
     pub(super) fn before(&self, handoff: &Step) -> Option<&'a str> {
         let operation = &handoff.operation;
         let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());
         let target = target.or(operation.agent.name.as_deref()).map(plain_name);
-        // The arguments of such a call name the agent, not the tool's name.
+        // The agent may be named by the call's arguments instead of the tool's name.
         let unnamed = target.is_some().then(|| Some(String::new()));
         let targets = std::iter::once(target).chain(unnamed);
         let calls = targets.filter_map(|target| self.0.get(&(handoff.scope, target))?.before(handoff.end_or_start()));
@@ -64,13 +64,13 @@ impl<'a> HandoffCalls<'a> {
     }
 }
 
-/// Calls in order of time, each earlier than all after it: the last one up to a time is among them.
+/// Calls with increasing times: adding an earlier call removes those that are not earlier, since it supersedes them.
 #[derive(Debug, Default)]
 struct Rising<'a>(Vec<Handoff<'a>>);
 
 impl<'a> Rising<'a> {
     fn add(&mut self, call: Handoff<'a>) {
-        // Of the calls of one turn the first.
+        // Only the first call of a turn counts.
         if self.0.last().is_some_and(|last| last.entry == call.entry) {
             return;
         }

@@ -1,9 +1,9 @@
-//! The part of a conversation before its first model call, and the part of that from before the run.
+//! Finds the part of a conversation before its first model call, and the part of that from before the run.
 
 use crate::operation::{Message, Role};
 use crate::run::{Entry, EntryKind};
 
-/// How many entries at the start are the messages that go into the first model call.
+/// The number of entries at the start that are input of the first model call.
 pub(crate) fn first_input(conversation: &[Entry]) -> usize {
     let first = conversation.first().and_then(|entry| entry.step);
     conversation
@@ -12,8 +12,8 @@ pub(crate) fn first_input(conversation: &[Entry]) -> usize {
         .count()
 }
 
-/// For each entry before the first turn whether it is from before this run: all up to the last assistant message and its
-/// results, but the last user message.
+/// For each entry before the first turn, whether it is from before this run: all up to the last assistant message and its
+/// results, except the last user message.
 pub(crate) fn history(conversation: &[Entry]) -> Vec<bool> {
     let opening = conversation
         .iter()

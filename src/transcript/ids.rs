@@ -3,13 +3,12 @@
 use crate::document::json::Text;
 use crate::hash::HashMap;
 
-/// Ids that are taken, each with the number of its last copy: thousands of equal ones are made distinct.
+/// Ids in use, each with the number of its last copy, so that thousands of equal ones are made distinct in linear time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ids<'a>(HashMap<Text<'a>, u32>);
 
 impl<'a> Ids<'a> {
-    /// An id that is not taken: the id itself, else with the separator and the first number from 2 on that nobody has. It is
-    /// taken then.
+    /// Takes an unused id: the id itself, else with the separator and the first unused number from 2 on.
     pub(crate) fn numbered(&mut self, id: impl Into<Text<'a>>, separator: char) -> Text<'a> {
         let id = id.into();
         let Some(mut count) = self.0.get(&id).copied() else {
@@ -27,7 +26,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// An id that is not taken: the id itself, else with the prefix, else numbered. It is taken then.
+    /// Takes an unused id: the id itself, else with the prefix, else numbered.
     pub(crate) fn prefixed(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
         if self.0.contains_key(id) {
             return self.numbered(format!("{}/{id}", prefix()), '#');

@@ -1,5 +1,5 @@
-//! Conversations of agents that worked inside another one without being called by a tool: they stand where they were, so that the last
-//! words are those of the outer one.
+//! Conversations of agents that worked inside another one without being called by a tool. They are inserted by time, so that the
+//! last text is the outer agent's.
 
 use super::coverage::Transcript;
 use super::exchanges::{Exchange, ExchangeKind, Exchanges};
@@ -8,18 +8,18 @@ use crate::run::ScopeId;
 use crate::span::UnixNanos;
 
 impl<'a> Transcript<'a> {
-    /// The conversations of these scopes, in their order. That of an agent inside of another one of them, which had more to say, is a
-    /// part of it.
+    /// The conversations of these scopes, in order. The conversation of an agent inside another one becomes part of the outer one if
+    /// that has a turn after the inner one begins.
     pub(crate) fn exchanges_of(&self, scopes: &[ScopeId]) -> Vec<Exchanges<'a>> {
         let mut all: Vec<Option<Exchanges<'a>>> = scopes.iter().map(|scope| Some(self.exchanges(*scope))).collect();
         let places: HashMap<ScopeId, usize> = scopes.iter().enumerate().map(|(place, scope)| (*scope, place)).collect();
         let mut inner: HashMap<usize, Vec<usize>> = HashMap::default();
-        // A parent has the lower id: what is inside is whole when it is needed.
+        // A parent has the lower id, so going backwards completes inner conversations first.
         let mut order: Vec<(ScopeId, usize)> = places.iter().map(|(scope, place)| (*scope, *place)).collect();
         order.sort_unstable_by(|one, other| other.cmp(one));
         for (scope, place) in order {
             let mut within = inner.remove(&place).unwrap_or_default();
-            // In the order of their first words, as `scopes` is.
+            // In order of begin, like `scopes`.
             within.sort_unstable();
             let within: Vec<Exchanges<'a>> = within.into_iter().filter_map(|place| all.get_mut(place)?.take()).collect();
             let Some(Some(own)) = all.get_mut(place) else { continue };
@@ -43,13 +43,13 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// The place and the time of the last words of a model.
+/// The index and the time of the last turn of a model.
 fn last_turn(list: &[Exchange<'_>]) -> Option<(usize, UnixNanos)> {
     let place = list.iter().rposition(|exchange| matches!(exchange.kind, ExchangeKind::Turn(_)))?;
     Some((place, list.get(place)?.at))
 }
 
-/// Puts each conversation before the first words that came when it was over, and in any case before the last turn.
+/// Inserts each conversation before the first exchange after its end, but always before the last turn.
 fn put_inside<'a>(outer: &mut Exchanges<'a>, within: Vec<Exchanges<'a>>) {
     if within.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The losses of a format of chat turns, collected while a conversation is written.
+//! The losses of a chat format, collected while a conversation is written.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::transcript::{content, facts, hands_on};
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     losses: Vec<Loss>,
-    /// Facts of operations without a place, each named once, with the first span that has it.
+    /// Facts of operations that the format has no place for, each once, with the first span that has it.
     facts: BTreeMap<String, FactLoss>,
-    /// Facts that have a place.
+    /// Facts that the format has a place for.
     placed: &'static [&'static str],
 }
 
-/// Which operations have a fact.
+/// The operations that have a fact.
 #[derive(Debug, Default)]
 struct FactLoss {
     first: Option<SpanId>,
@@ -30,7 +30,7 @@ struct FactLoss {
 }
 
 impl FactLoss {
-    /// An operation's facts come one after the other.
+    /// Comparing with the last span suffices, since facts are added operation by operation.
     fn add(&mut self, span: Option<SpanId>) {
         if span.is_none() || span == self.last {
             return;
@@ -44,7 +44,7 @@ impl FactLoss {
 }
 
 impl Losses {
-    /// Nothing lost yet. `placed`: the facts that the format has a place for, by their names in [`facts::all`].
+    /// No losses yet. `placed`: the facts that the format has a place for, by their names in [`facts::all`].
     pub(crate) fn new(placed: &'static [&'static str]) -> Self {
         Self { placed, ..Self::default() }
     }
@@ -53,12 +53,12 @@ impl Losses {
         self.losses.push(Loss::new(span, what, reason));
     }
 
-    /// A fact, of however many operations. `span`: of one of them; `None`: it is the run's.
+    /// Reports a fact, once for all its operations. `span`: the operation's; `None` for a fact of the run.
     pub(crate) fn fact(&mut self, span: Option<SpanId>, name: impl Into<String>) {
         self.facts.entry(name.into()).or_default().add(span);
     }
 
-    /// The facts of an operation that the document contains. `is_written`: whether a fact that may have a place has one.
+    /// Reports the facts of an operation in the document. `is_written`: whether a fact with a possible place was written.
     pub(crate) fn step(&mut self, run: &Run, step: &Step, is_written: impl Fn(&str, &Json<'_>) -> bool) {
         let span = run.span_of(step);
         for (key, value) in facts::all(run, step).iter() {
@@ -87,7 +87,7 @@ impl Losses {
         }
     }
 
-    /// Reports the operations of a run of which a document has no conversation, with all their facts, and the facts of the run.
+    /// Reports all facts of a run and its operations, for a document without a conversation.
     pub(crate) fn operations(&mut self, run: &Run) {
         let is_work = |step: &&Step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
         for step in run.steps.iter().filter(is_work) {
@@ -100,7 +100,7 @@ impl Losses {
         }
     }
 
-    /// The run's question or answer, if the document has no place for it; `what` describes it. Nothing is lost if a message
+    /// Reports the run's question or answer (`what`) if the document has no place for it, unless a message
     /// contains it.
     pub(crate) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
         let Some(utterance) = utterance else { return };
@@ -115,7 +115,7 @@ impl Losses {
         }
     }
 
-    /// Reasoning that only the provider can read.
+    /// Reports reasoning that only the provider can read.
     pub(crate) fn opaque(&mut self, message: &Message, span: Option<SpanId>) {
         let is_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
         if message.parts.iter().any(is_opaque) {
@@ -123,14 +123,14 @@ impl Losses {
         }
     }
 
-    /// An edited history before an exchange.
+    /// Reports an edited history before an exchange.
     pub(crate) fn branch(&mut self, exchange: &Exchange<'_>, span: Option<SpanId>) {
         if exchange.branch {
             self.add(span, "the history was edited before this message", LossReason::Ambiguous);
         }
     }
 
-    /// A call whose last result is written, as a call of this agent. `wrapped`: whether an object was put around its arguments.
+    /// Reports losses of a call of which only the last result is written. `wrapped`: whether its arguments were wrapped in an object.
     pub(crate) fn call(
         &mut self,
         turns: &TurnFacts<'_>,

@@ -1,7 +1,7 @@
-//! The messages, calls and results of a run, as formats present it: which operations the conversations cover, how to present the
-//! others, which calls were answered under which ids, and the parts that formats write alike.
+//! The messages, calls and results of a run in the form that formats present: which operations the conversations cover, how to
+//! present the others, the ids of answered calls, and the parts that formats share.
 //!
-//! A [`Transcript`] borrows a [`Run`](crate::run::Run); it is made once a run and asked by every list of a document.
+//! A [`Transcript`] borrows a [`Run`](crate::run::Run); it is built once per run and used for every list of a document.
 
 mod call_place;
 pub(crate) mod calls;
@@ -32,6 +32,6 @@ pub(crate) use coverage::{Transcript, Uncovered, hands_on, is_model_call};
 pub(crate) use exchanges::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges};
 pub(crate) use history::{first_input, history};
 
-/// How deep called agents are nested in a document: JSON readers stop at 128 levels, and an agent takes five. Those
-/// below are written after the others.
+/// Maximum nesting depth of called agents in a document: JSON readers stop at 128 levels, and an agent takes five. Deeper
+/// ones are written after the others.
 pub(crate) const NESTING_LIMIT: usize = 16;

@@ -1,4 +1,4 @@
-//! Operations whose words are written elsewhere: by a message, as the run's question or as its answer.
+//! Finds operations whose text is written elsewhere: in a message, as the run's question or as its answer.
 
 use super::calls::Results;
 use super::content;
@@ -6,9 +6,9 @@ use crate::document::json::{Text, trimmed};
 use crate::hash::HashSet;
 use crate::run::{EntryKind, Run, StepId, Utterance};
 
-/// The steps that only repeat words. A client may record a person's words as an operation, as an agent's input and in a model's
+/// The steps that only repeat text. A client may record a person's text as an operation, as an agent's input and in a model's
 /// messages. Messages of any conversation count; the question and the answer count for one operation each. `speakers`: the steps
-/// that contain words, and whether they are a person's.
+/// with text, and whether it is a person's.
 pub(super) fn find(run: &Run, speakers: &[(StepId, bool)]) -> HashSet<StepId> {
     if speakers.is_empty() {
         return HashSet::default();

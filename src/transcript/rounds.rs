@@ -1,30 +1,30 @@
-//! A conversation by rounds: a person's message, and what was done until the next one.
+//! A conversation in rounds: a person's message, and everything until the next one.
 
 use crate::operation::{Message, Role};
 use crate::transcript::{Exchange, ExchangeKind};
 use crate::transcript::{chat, content};
 
-/// A person's words and what followed them.
+/// A person's messages and what followed them.
 #[derive(Debug, Default)]
 pub(crate) struct Round<'a, 'p> {
-    /// The messages of the person, or of whoever acts as one; empty where an agent began without any.
+    /// The user messages; empty if an agent began without any.
     pub(crate) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
-    /// What followed.
+    /// The exchanges that followed.
     pub(crate) done: Vec<&'p Exchange<'a>>,
 }
 
-/// The rounds of a conversation, and what is outside them.
+/// The rounds of a conversation, and exchanges outside them.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds<'a, 'p> {
-    /// The system prompts, wherever they were.
+    /// The system prompts, regardless of position.
     pub(crate) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
     pub(crate) list: Vec<Round<'a, 'p>>,
-    /// Results that came as messages and answer no call.
+    /// Results recorded as messages that answer no call.
     pub(crate) strays: Vec<&'p Exchange<'a>>,
 }
 
 impl<'a, 'p> Rounds<'a, 'p> {
-    /// The rounds of these exchanges. Messages without words are left out.
+    /// The rounds of these exchanges, without messages that have no content.
     pub(crate) fn of(exchanges: &'p [Exchange<'a>]) -> Self {
         let mut out = Self::default();
         for exchange in exchanges {
@@ -36,7 +36,7 @@ impl<'a, 'p> Rounds<'a, 'p> {
                 }
             };
             match message.role {
-                _ if !says(message) => {}
+                _ if !has_content(message) => {}
                 Role::System | Role::Developer => out.prompts.push((message, exchange)),
                 Role::Tool => out.strays.push(exchange),
                 _ => out.last(true).asked.push((message, exchange)),
@@ -45,7 +45,7 @@ impl<'a, 'p> Rounds<'a, 'p> {
         out
     }
 
-    /// The round that goes on; a new one if a person speaks after something was done.
+    /// The current round; a new one if a person speaks after something was done.
     fn last(&mut self, speaks: bool) -> &mut Round<'a, 'p> {
         let goes_on = self.list.pop_if(|last| !speaks || last.done.is_empty()).unwrap_or_default();
         self.list.push(goes_on);
@@ -56,16 +56,16 @@ impl<'a, 'p> Rounds<'a, 'p> {
 }
 
 impl Round<'_, '_> {
-    /// Whether all of it came as the input of a model call: it is from before the run.
+    /// Whether all of it was input of a model call, that is, from before the run.
     pub(crate) fn is_old(&self) -> bool {
         !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
     }
 
-    /// The place in `done` of the answer: the last words, if they come with no calls but those that the provider answered. A tool
-    /// that no model asked for may follow them: frameworks run some after the answer.
+    /// The index of the answer in `done`: the last message with content, if its only calls are those that the provider answered. A
+    /// tool that no model asked for may follow, as frameworks run some after the answer.
     pub(crate) fn answer(&self) -> Option<usize> {
         let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
-            let words = assistant_message(exchange).is_some_and(says);
+            let words = assistant_message(exchange).is_some_and(has_content);
             let asks = exchange.calls.iter().any(|asked| asked.call.is_some());
             (words || asks).then_some((at, exchange, words))
         })?;
@@ -77,8 +77,8 @@ impl Round<'_, '_> {
     }
 }
 
-/// Whether a message has words, or anything in their place.
-fn says(message: &Message) -> bool {
+/// Whether a message has text or media.
+fn has_content(message: &Message) -> bool {
     message.has_media() || !chat::content(message).0.trim().is_empty()
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Messa
     }
 }
 
-/// The words of a run's question or answer, if no message contains them.
+/// The text of a run's question or answer, if no message contains it.
 pub(crate) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::document::json::Text<'_>> {
     let utterance = utterance.filter(|utterance| !utterance.in_conversation)?;
     Some(content::text(&utterance.content)).filter(|words| !words.trim().is_empty())

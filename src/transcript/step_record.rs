@@ -1,4 +1,4 @@
-//! An operation as a record of a format: each field from its sources, all other facts beside it.
+//! An operation as a record of a format: each field from its sources, and all other facts separately.
 
 use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
@@ -9,26 +9,26 @@ use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::{calls, content, fact_groups, facts};
 
-/// A record that is being written.
+/// A record under construction.
 pub(crate) struct StepRecord<'a, 'm> {
     pub(crate) run: &'a Run,
     pub(crate) results: &'m Results<'a>,
     pub(crate) step: &'a Step,
-    /// The facts that no field has.
+    /// The facts without a field.
     pub(crate) facts: Object<'a>,
-    /// The list of the document that the record is in.
+    /// The document's list that contains the record.
     pub(crate) list: &'static str,
     pub(crate) losses: &'m mut Vec<Loss>,
 }
 
 impl<'a> StepRecord<'a, '_> {
-    /// Reports a field of the record.
+    /// Reports a loss in a field of the record.
     pub(crate) fn lose(&mut self, what: &str, reason: LossReason) {
         let place = format!("{}[{}].{what}", self.list, self.step.id);
         self.losses.push(Loss::new(self.run.span_of(self.step), place, reason));
     }
 
-    /// Writes fields in their order. `own`: those that the format works out itself, in this order.
+    /// Writes fields in order. `own`: those that the format computes itself, in the same order.
     pub(crate) fn write<const N: usize>(&mut self, fields: &[Field], own: [(&str, Option<Json<'a>>); N], out: &mut Object<'a>) {
         let mut own = own.into_iter().peekable();
         for field in fields {
@@ -91,7 +91,7 @@ impl<'a> StepRecord<'a, '_> {
         }
     }
 
-    /// A value in the field's shape: other values are written as text where the field may be text.
+    /// A value in the field's shape: other values are written as text if the field may be text.
     fn fitting(&mut self, field: &Field, value: Json<'a>) -> Option<Json<'a>> {
         if field.shape.takes(&value) {
             return Some(value);
@@ -104,7 +104,7 @@ impl<'a> StepRecord<'a, '_> {
         })
     }
 
-    /// What the model said first. Its other choices, its reasoning and why it ended become facts.
+    /// The first output message. Other choices, reasoning and the finish reason become facts.
     pub(crate) fn answer(&mut self) -> Option<(&'a Message, Json<'a>)> {
         let (first, others) = self.step.operation.output_messages.as_deref()?.split_first()?;
         if !others.is_empty() {
@@ -118,14 +118,14 @@ impl<'a> StepRecord<'a, '_> {
         Some((first, chat))
     }
 
-    /// What is known of an operation without words.
+    /// Notes whether the content of an operation was recorded, if it has none.
     pub(crate) fn note_silence(&mut self) {
         let (name, value) = facts::silence(&self.step.operation);
         self.facts.insert(name, value);
     }
 }
 
-/// The fields of a record that an operation has, in order, where their values are of the shapes that they must have.
+/// The fields of a record that an operation has, in order, if their values have the required shapes.
 pub(crate) fn of_operation<'a>(record: &Record, operation: &'a Operation) -> Object<'a> {
     let mut out = Object::new();
     for field in record.fields {
@@ -142,7 +142,7 @@ pub(crate) fn of_operation<'a>(record: &Record, operation: &'a Operation) -> Obj
     out
 }
 
-/// The value of a source that is in the operation itself.
+/// The value of a source in the operation itself.
 fn own(source: Source, operation: &Operation) -> Option<FieldValue<'_>> {
     match source {
         Source::Field(field) => field.value(operation),
@@ -160,7 +160,7 @@ fn own(source: Source, operation: &Operation) -> Option<FieldValue<'_>> {
     }
 }
 
-/// Takes a field of an operation out of its facts; its group goes when it is empty.
+/// Removes a field from the facts, and its group once that is empty.
 pub(crate) fn take(facts: &mut Object<'_>, field: operation::Field) {
     if let Some(name) = field.fact() {
         facts.remove(name);

@@ -1,5 +1,5 @@
-//! A scope's conversation as a graph of messages: each message once, with the one that it follows. Where a history was edited
-//! or cut, a branch begins.
+//! A scope's conversation as a graph of messages: each message once, with the one that it follows. A branch begins where a
+//! history was edited or cut.
 
 use crate::document::json::Text;
 use crate::document::loss::{Loss, LossReason};
@@ -15,15 +15,15 @@ use crate::transcript::{chat, content};
 /// A conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Thread<'a> {
-    /// A message comes after the one that it follows.
+    /// Every message is listed after the one that it follows.
     pub(crate) nodes: Vec<Node<'a>>,
     /// Messages and actions, in order.
     pub(crate) items: Vec<Item<'a>>,
-    /// Operations that are not in the thread.
+    /// Operations outside the thread.
     pub(crate) rest: Vec<StepId>,
     pub(crate) losses: Vec<Loss>,
     ids: Ids<'a>,
-    /// The messages that follow a message; filled where histories branch.
+    /// The messages that follow a message; only filled if histories branch.
     after: Option<HashMap<(Option<usize>, String), usize>>,
     tip: Option<usize>,
 }
@@ -32,11 +32,11 @@ pub(crate) struct Thread<'a> {
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
     pub(crate) exchange: Exchange<'a>,
-    /// The message that it is; `None` where it is no message that a model reads.
+    /// Its message; `None` if models read no message of it.
     pub(crate) node: Option<usize>,
-    /// The message that it follows: with it the input of a model call ends.
+    /// The message that it follows: the end of a model call's input.
     pub(crate) before: Option<usize>,
-    /// The ids of its calls: each once in the thread.
+    /// The ids of its calls, unique in the thread.
     pub(crate) ids: Vec<Text<'a>>,
 }
 
@@ -47,20 +47,20 @@ pub(crate) struct Node<'a> {
     pub(crate) parent: Option<usize>,
     pub(crate) words: Words<'a>,
     pub(crate) at: UnixNanos,
-    /// The item that it is in; `None` for words that only an agent or a chain has.
+    /// The item that contains it; `None` for text that only an agent or a chain has.
     pub(crate) item: Option<usize>,
 }
 
-/// What a message is.
+/// The content of a message.
 #[derive(Debug)]
 pub(crate) enum Words<'a> {
-    /// It came as input.
+    /// From a model call's input.
     Input(&'a Message),
-    /// A model call wrote it.
+    /// Written by a model call.
     Turn(&'a Message),
-    /// Only an operation has it.
+    /// Known only from an operation.
     OfOperation { is_user: bool, text: Text<'a> },
-    /// What came back from a call of its item.
+    /// The result of a call of its item.
     Result {
         call: usize,
         text: Text<'a>,
@@ -69,7 +69,7 @@ pub(crate) enum Words<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of these exchanges. `question` and `answer` are around them: words that no message contains.
+    /// The thread of these exchanges, between `question` and `answer` if no message contains these.
     pub(crate) fn of(
         run: &'a Run,
         results: &Results<'a>,
@@ -119,7 +119,7 @@ impl<'a> Thread<'a> {
         let step = exchange.step.and_then(|step| step.of(run));
         let before = match exchange.kind {
             _ if exchange.branch => self.branch(step),
-            // It is at its time, after messages of calls that began before it ended.
+            // It is placed by time, after messages of calls that began before it ended.
             ExchangeKind::SilentTurn => self.shared(step).or(self.tip),
             _ => self.tip,
         };
@@ -137,7 +137,7 @@ impl<'a> Thread<'a> {
         };
         let ids = exchange.calls.iter().map(|asked| self.id(asked, step)).collect();
         let (at, item) = (exchange.at, self.items.len());
-        // A result whose call nobody knows: a model read it all the same.
+        // A model read the result even though its call is unknown.
         let is_stray = exchange.kind == ExchangeKind::Unasked && step.is_none();
         let answers = words.is_some() || is_stray;
         let node = words.map(|words| self.node(before, words, at, Some(item)));
@@ -189,7 +189,7 @@ impl<'a> Thread<'a> {
         index
     }
 
-    /// The last message that a model call's input shares with those that are known, where histories branch.
+    /// The last known message that a model call's input shares, if histories branch.
     fn shared(&self, step: Option<&'a Step>) -> Option<usize> {
         let input = step?.operation.input_messages.as_deref()?;
         let (after, mut shared) = (self.after.as_ref()?, None);
@@ -215,14 +215,14 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// What distinguishes a message from others after the same one.
+/// A key that distinguishes a message from others after the same one.
 fn key(message: &Message) -> String {
     let role = match &message.role {
         Role::Developer => "system",
         role => role.name(),
     };
     let mut key = key_of(role, &chat::content(message).0);
-    // They are no words, but they tell messages apart.
+    // Other parts are not text, but distinguish messages.
     for part in &message.parts {
         if let Part::Other(value) = part {
             key.push('\n');

@@ -1,4 +1,4 @@
-//! Facts in the turns of a run: an operation without a turn that repeats them adds nothing.
+//! Facts in the turns of a run, to recognise operations without a turn that only repeat them.
 
 use std::cell::OnceCell;
 
@@ -8,16 +8,16 @@ use crate::run::{IdVec, Run, ScopeId, Step, Utterance};
 use crate::transcript::calls;
 use crate::transcript::conversation_words::ConversationWords;
 
-/// More definitions of one tool are not distinguished: a client that writes each call another one would cost the square of their
-/// number.
-const DEFINITIONS: usize = 16;
+/// Maximum number of definitions distinguished per tool: a client that records a different one for each call would make the cost
+/// quadratic.
+const MAX_DEFINITIONS: usize = 16;
 
 /// The facts in the turns of a run, collected when an operation first needs it.
 pub(crate) struct TurnFacts<'a> {
     pub(crate) run: &'a Run,
     words: OnceCell<ConversationWords<'a>>,
     of_model_calls: OnceCell<ModelCalls<'a>>,
-    /// For each scope whether it has a model call.
+    /// For each scope, whether it has a model call.
     speaks: OnceCell<IdVec<ScopeId, bool>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> TurnFacts<'a> {
         }
     }
 
-    /// Whether a model call of this scope is recorded, or only told.
+    /// Whether this scope has a model call.
     pub(crate) fn speaks(&self, scope: ScopeId) -> bool {
         let of_scopes = self.speaks.get_or_init(|| {
             let mut speaks = IdVec::filled(false, self.run.scopes.len());
@@ -51,7 +51,7 @@ impl<'a> TurnFacts<'a> {
         of_scopes.is_set(scope)
     }
 
-    /// Whether a model call of the run has this fact of an operation too, by its name in
+    /// Whether a model call of the run also has this fact of an operation, by its name in
     /// [`facts::all`](crate::transcript::facts::all).
     pub(crate) fn contains(&self, fact: &str, step: &Step) -> bool {
         match fact {
@@ -74,7 +74,7 @@ impl<'a> TurnFacts<'a> {
     /// Descriptions of facts of an agent or a chain that no turn contains.
     pub(crate) fn unwritten(&self, step: &Step) -> Option<&'static str> {
         let operation = &step.operation;
-        // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
+        // Most agents just have the run's question and answer, so the texts of all turns are not needed.
         let (question, answer) = (self.run.question.as_ref(), self.run.answer.as_ref());
         let has_messages = operation.input_messages.is_some() || operation.output_messages.is_some();
         if !has_messages && repeats(&operation.input, question) && repeats(&operation.output, answer) {
@@ -91,7 +91,7 @@ impl<'a> TurnFacts<'a> {
                 out.models.extend(step.operation.model.name());
                 for tool in &step.operation.tool_definitions {
                     let known = out.tools.entry(&tool.name).or_default();
-                    if known.len() < DEFINITIONS && !known.contains(&tool) {
+                    if known.len() < MAX_DEFINITIONS && !known.contains(&tool) {
                         known.push(tool);
                     }
                 }
@@ -101,7 +101,7 @@ impl<'a> TurnFacts<'a> {
     }
 }
 
-/// Whether a whole that was recorded is nothing more than these words.
+/// Whether a recorded value is only this text.
 fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
     match recorded.form() {
         None => true,
@@ -110,7 +110,7 @@ fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
     }
 }
 
-/// The agent whose operation it is.
+/// The agent that the operation belongs to.
 pub(crate) fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
     let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
     step.operation.agent.name.as_deref().or_else(of_scope)

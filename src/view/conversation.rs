@@ -23,16 +23,16 @@ pub(crate) struct Conversation<'a> {
     pub(crate) agent: Option<&'a str>,
     /// Index of the tool step that called the agent.
     pub(crate) called_by: Option<StepId>,
-    /// What was said, in order.
+    /// The entries, in order.
     pub(crate) entries: Vec<ConversationEntry<'a>>,
 }
 
 /// One entry of a conversation.
 #[derive(Debug)]
 pub(crate) struct ConversationEntry<'a> {
-    /// `system`, `user`, `assistant`, `tool`, or a word of the client's.
+    /// `system`, `user`, `assistant`, `tool`, or another word of the client.
     pub(crate) role: &'a str,
-    /// The model or the tool that speaks, or the name that the message gives.
+    /// The model or tool that speaks, or the name in the message.
     pub(crate) name: Option<&'a str>,
     /// Nanoseconds from the start of the run.
     pub(crate) offset: u64,
@@ -45,38 +45,38 @@ pub(crate) struct ConversationEntry<'a> {
 /// A part of an entry.
 #[derive(Debug)]
 pub(crate) enum Words<'a> {
-    /// What is said, or a tool's result.
+    /// Text, or a tool's result.
     Text(Cow<'a, str>),
-    /// What the model thought.
+    /// The model's thoughts.
     Thought(Cow<'a, str>),
-    /// A tool is asked for.
+    /// A call to a tool.
     Call {
         /// The tool's name.
         name: &'a str,
         /// The arguments, as text.
         arguments: Cow<'a, str>,
     },
-    /// A picture, a file, a part of another kind: what it is, not its bytes.
+    /// A description of a picture, file or other part without its bytes.
     Mark(String),
     /// The tool failed.
     Failure(Cow<'a, str>),
 }
 
-/// What went into an operation and came out, where no conversation shows it.
+/// Input and output of an operation that no conversation shows.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct UnshownValues {
     /// Index into [`Run::steps`].
     pub(crate) step: StepId,
-    /// What went in.
+    /// Input.
     pub(crate) input: Option<String>,
-    /// What came out.
+    /// Output.
     pub(crate) output: Option<String>,
 }
 
-/// Values up to this many bytes are on one line.
+/// Values up to this many bytes stay on one line.
 const SHORT: usize = 72;
 
-/// A value as people read it: text as it is, large JSON indented.
+/// A value in readable form: text as it is, large JSON indented.
 pub(crate) fn readable(value: Json<'_>) -> String {
     if let Some(text) = value.as_str() {
         return text.to_owned();
@@ -95,7 +95,7 @@ fn readable_value(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The conversations in which something was said, the run's own first.
+/// The conversations that have entries, the run's own first.
 pub(crate) fn conversations(run: &Run) -> Vec<Conversation<'_>> {
     let conversations = run.scopes.iter().map(|scope| conversation(run, scope));
     conversations.filter(|conversation| !conversation.entries.is_empty()).collect()
@@ -157,9 +157,9 @@ fn words(message: &Message) -> Vec<Words<'_>> {
     parts.chain(result).chain(calls).collect()
 }
 
-/// What went in and came out of the operations that no conversation shows. Agents and chains often record the whole state
-/// again at each step: theirs is here only where their scope has no conversation.
-pub(crate) fn beside(run: &Run) -> Vec<Beside> {
+/// Input and output of the operations that no conversation shows. Agents and chains often record the whole state at each
+/// step: theirs is included only if their scope has no conversation.
+pub(crate) fn beside(run: &Run) -> Vec<UnshownValues> {
     let (transcript, reported, results) = (Transcript::of(run), ConversationWords::of(run), Results::of(run));
     let is_silent = |scope: ScopeId| run.scopes.get(scope).is_none_or(|scope| scope.conversation.is_empty());
     let steps = run.steps.enumerate().filter(|(index, step)| {
@@ -172,7 +172,7 @@ pub(crate) fn beside(run: &Run) -> Vec<Beside> {
             _ => !transcript.is_in_conversation(*index),
         }
     });
-    let beside = steps.map(|(index, step)| Beside {
+    let beside = steps.map(|(index, step)| UnshownValues {
         step: index,
         input: content::input(run, step).map(readable),
         output: content::output(&results, step).map(readable),

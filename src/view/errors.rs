@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use crate::operation::Failure;
 
-/// How Python begins a stack that a client put into the message itself.
+/// How Python begins a stack trace; some clients put one into the message.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
-/// The words of a failure: its type and its message, without a stack.
+/// The type and message of a failure, without a stack.
 pub(crate) fn words(failure: &Failure) -> Cow<'_, str> {
     let message = failure.message.as_deref().map_or("", |message| split(message).0);
     let kind = failure.error_type.as_deref().map_or("", str::trim);
@@ -22,7 +22,7 @@ pub(crate) fn words(failure: &Failure) -> Cow<'_, str> {
     }
 }
 
-/// Words without what differs from one failure to the next of its kind: numbers, and ids of hexadecimal digits, are `#`.
+/// Replaces numbers and hexadecimal ids by `#`, so that failures of one kind become equal.
 pub(crate) fn without_numbers(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     let mut rest = words;
@@ -51,7 +51,7 @@ pub(crate) fn without_numbers(words: &str) -> String {
     out
 }
 
-/// The stack of a failure, from wherever the client put it.
+/// The stack of a failure, wherever the client put it.
 pub(crate) fn stack(failure: &Failure) -> Option<&str> {
     let own = failure.stacktrace.as_deref().filter(|stack| !stack.trim().is_empty());
     own.or_else(|| split(failure.message.as_deref()?).1)
@@ -64,7 +64,7 @@ fn split(message: &str) -> (&str, Option<&str>) {
     if !words.trim().is_empty() {
         return (words.trim(), Some(stack));
     }
-    // In Python the last line of a stack is the message.
+    // The last line of a Python stack is the message.
     let last = stack.trim_end().lines().next_back().unwrap_or(stack);
     (last.trim(), Some(stack))
 }

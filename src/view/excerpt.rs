@@ -1,17 +1,17 @@
-//! A part of a text that is written piece by piece: the rest is counted and not kept.
+//! Keeps part of a text that is written in pieces; the rest is only counted.
 
 use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
-/// How many bytes are written between two looks whether anybody still wants the text.
+/// Bytes written between two checks whether the text is still wanted.
 const STEP: usize = 64 << 10;
-/// A letter has at most so many bytes.
+/// Maximum bytes of a letter.
 const LETTER: usize = 4;
 
-/// Keeps a part of what is written to it.
+/// Keeps part of what is written to it.
 pub(crate) struct Excerpt<'g> {
-    /// The bytes that are kept.
+    /// The range of bytes to keep.
     window: Range<usize>,
     kept: Vec<u8>,
     len: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Excerpt<'g> {
 }
 
 impl<'g> Excerpt<'g> {
-    /// Keeps so many bytes from this one on. What is written after `goes_on` is false is refused.
+    /// Keeps `most` bytes from `from` on. Fails writes once `goes_on` returns false.
     pub(crate) fn new(from: usize, most: usize, goes_on: &'g dyn Fn() -> bool) -> Self {
         Self {
             window: from.saturating_sub(LETTER)..from.saturating_add(most).saturating_add(LETTER),
@@ -31,12 +31,12 @@ impl<'g> Excerpt<'g> {
         }
     }
 
-    /// How many bytes the whole text has.
+    /// Length of the whole text in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The end of the last letter that ends at this byte or before.
+    /// The last boundary between letters at or before this byte.
     pub(crate) fn floor(&self, at: usize) -> usize {
         let mut at = at.min(self.len);
         let is_inside = |at: usize| {
@@ -50,7 +50,7 @@ impl<'g> Excerpt<'g> {
         at
     }
 
-    /// A part of what is kept, between letters.
+    /// Part of the kept text, cut between letters.
     pub(crate) fn text(&self, range: Range<usize>) -> Cow<'_, str> {
         let from = range.start.saturating_sub(self.window.start);
         let until = range.end.saturating_sub(self.window.start).min(self.kept.len());

@@ -1,4 +1,4 @@
-//! Words in what a run says: the step, the place in it, and the text around them.
+//! Finds words in the texts of a run: the step, the place in it, and the text around them.
 
 use std::ops::ControlFlow;
 
@@ -10,32 +10,32 @@ use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
 
-/// Columns of the text before the words, and behind them.
+/// Maximum columns of text shown before and after the words.
 const AROUND: usize = 80;
 
-/// Words that were found.
+/// An occurrence of the words.
 #[derive(Debug)]
 pub(crate) struct Hit<'a> {
-    /// The step that says them.
+    /// The step.
     pub(crate) step: &'a Step,
-    /// Where it does, for example `arguments of refund`.
+    /// The place in the step, for example `arguments of refund`.
     pub(crate) place: String,
-    /// What comes before them, on one line.
+    /// The text before, on one line.
     pub(crate) before: String,
-    /// The words as they are there.
+    /// The words as they occur.
     pub(crate) words: String,
-    /// What comes behind them.
+    /// The text after.
     pub(crate) behind: String,
 }
 
 impl Hit<'_> {
-    /// The step by its kind and name.
+    /// The kind and name of the step.
     pub(crate) fn of(&self, run: &Run) -> String {
         format!("{} {}", self.step.operation.kind.name(), step::name(run, self.step))
     }
 }
 
-/// Gives each text of a step with its place, until `each` ends that. What a call shares with earlier calls is theirs.
+/// Calls `each` with each text of a step and its place, until it stops. Texts shared with earlier calls are left to those.
 pub(crate) fn each_text(
     run: &Run,
     of: &Step,
@@ -75,8 +75,8 @@ pub(crate) fn each_text(
     ControlFlow::Continue(())
 }
 
-/// The steps that have the words, each with the first place that does, in the order of the run. Words that are nowhere together are
-/// looked for one by one, as an index of words finds them. `goes_on`: whether anybody waits.
+/// The steps that contain the words, each with the first place, in the order of the run. If the words occur nowhere
+/// together, they are searched one by one, as a search index does. `goes_on`: whether the client still waits.
 pub(crate) fn hits<'a>(run: &'a Run, text: &str, most: usize, goes_on: &dyn Fn() -> bool) -> Vec<Hit<'a>> {
     let text = text.trim();
     let words = text
@@ -125,7 +125,7 @@ fn hits_of<'a>(run: &'a Run, sought: &Sought, most: usize, goes_on: &dyn Fn() ->
 fn end_of(text: &str) -> String {
     let from = text.char_indices().rev().nth(AROUND).map_or(0, |(at, _)| at);
     let end = one_line(text.get(from..).unwrap_or_default(), AROUND);
-    // What is between the words and what is before them is not lost with the line breaks.
+    // Keep the whitespace before the words: `one_line` removes it.
     let blank = if text.ends_with(char::is_whitespace) { " " } else { "" };
     format!("{}{end}{blank}", if from > 0 { "…" } else { "" })
 }

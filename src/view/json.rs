@@ -1,4 +1,4 @@
-//! A run as JSON, for programs: what `spanbridge show --json` prints. Unknown values are left out.
+//! A run as JSON, for programs: the output of `spanbridge show --json`. Unknown values are left out.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ use crate::transcript::{content, facts};
 use crate::withheld::is_withheld;
 
 /// A run, its totals, and all facts of its steps. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
-/// durations ending in `_nanos` are nanoseconds. It is written step by step: what several steps were given is in memory once.
+/// durations ending in `_nanos` are nanoseconds. Written step by step, so that input shared by several steps is in memory once.
 #[derive(Debug)]
 pub(crate) struct WholeRun<'a> {
     /// The run.
@@ -44,7 +44,7 @@ impl Serialize for WholeRun<'_> {
     }
 }
 
-/// A list whose items are made as it is written.
+/// A list whose items are created while it is written.
 struct Each<F>(F);
 
 impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
@@ -53,7 +53,7 @@ impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     }
 }
 
-/// What is before the steps.
+/// Everything before the steps.
 fn head(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     out.add("trace_id", run.trace_id.to_string());
@@ -84,19 +84,19 @@ pub(crate) fn steps(run: &Run) -> impl Iterator<Item = (usize, &Step)> {
     rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
 }
 
-/// One step, as it is in the steps of its run.
+/// One step, as in the list of steps.
 pub(crate) fn step_at<'a>(run: &'a Run, of: &'a Step, depth: usize, results: &Results<'a>) -> Json<'a> {
     Json::from(step(run, of, depth, has_times(run), results))
 }
 
-/// The same without its depth.
+/// The same, without its depth.
 pub(crate) fn one_step<'a>(run: &'a Run, of: &'a Step) -> Json<'a> {
     let mut out = step(run, of, 0, has_times(run), &Results::of(run));
     let _ = out.remove("depth");
     Json::from(out)
 }
 
-/// Something odd about the spans.
+/// A finding about the spans.
 pub(crate) fn finding(finding: &Finding) -> Json<'_> {
     let mut shown = Object::new();
     if let Some(span) = finding.span_id {
@@ -107,7 +107,7 @@ pub(crate) fn finding(finding: &Finding) -> Json<'_> {
     Json::from(shown)
 }
 
-/// What a person judged when the run was over; also what was corrected or withdrawn since.
+/// A person's judgement after the run, even if it was corrected or withdrawn since.
 fn annotation(of: &Annotation) -> Json<'_> {
     let mut out = Object::new();
     out.add("span_id", of.span_id.to_string());
@@ -223,7 +223,7 @@ fn groups<'a>(groups: &[Group<'a>], has_times: bool) -> Json<'a> {
     shown.collect()
 }
 
-/// A value without the words with which a client marks something left out.
+/// Replaces texts that mark withheld values by null.
 fn without_withheld(value: Value) -> Value {
     match value {
         Value::String(text) if is_withheld(&text) => Value::Null,

@@ -1,7 +1,6 @@
-//! A run for people: an outline with times, totals, conversations, errors. The command line prints it, and
-//! the pages show it.
+//! A run for people: an outline with times, totals, conversations and errors, for the command line and the pages.
 //!
-//! All content of spans comes from others, who may be malicious: text goes through `view::text` before it is shown.
+//! All content of spans comes from others, who may be malicious: text passes through `view::text` before it is shown.
 
 pub(crate) mod compare;
 pub(crate) mod conversation;
@@ -20,7 +19,7 @@ pub(crate) mod turns;
 
 use crate::run::Run;
 
-/// Why there is no document of a run in which no agent did anything.
+/// Why a run without any work has no document.
 pub(crate) fn no_work(run: &Run) -> String {
     match run.told_by_session() {
         Some(session) => format!(

@@ -1,4 +1,4 @@
-//! The steps of a run that are of interest to people, as a tree.
+//! The steps of a run that interest people, as a tree.
 
 use crate::operation::Kind;
 use crate::run::{IdVec, Observed, Run, Step, StepId};
@@ -10,16 +10,16 @@ pub(crate) struct Row {
     pub(crate) step: StepId,
     /// 0 at the top.
     pub(crate) depth: usize,
-    /// Whether no other row with the same parent follows.
+    /// Whether this is the last row with its parent.
     pub(crate) is_last: bool,
 }
 
-/// Whether a step is of interest to people; the children of the others move up.
+/// Whether a step interests people; children of other steps move up.
 fn is_shown(step: &Step) -> bool {
     is_of_run(step) && !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
 }
 
-/// Whether a step happened in the run: what people judged afterwards did not.
+/// Whether a step happened in the run, unlike people's annotations afterwards.
 fn is_of_run(step: &Step) -> bool {
     step.observed != Observed::Annotation
 }
@@ -29,17 +29,17 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     rows_of(run, is_shown)
 }
 
-/// The outline with every step in it, also with those without agent facts.
+/// The outline with every step, including those without agent facts.
 pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
     rows_of(run, is_of_run)
 }
 
-/// The rows that are wanted, with those above them. Rows are in depth-first order.
+/// The wanted rows and their ancestors. Rows are in depth-first order.
 pub(crate) fn only(rows: &[Row], is_wanted: impl Fn(&Row) -> bool) -> Vec<Row> {
     let mut out: Vec<Row> = Vec::new();
-    // A row of less depth than this is above one that is wanted.
+    // A row of less depth than this is an ancestor of a wanted one.
     let mut needed = 0;
-    // For each depth, whether a row follows there.
+    // For each depth, whether a row follows.
     let mut follows: Vec<bool> = Vec::new();
     for row in rows.iter().rev() {
         if !is_wanted(row) && row.depth >= needed {
@@ -59,7 +59,7 @@ pub(crate) fn only(rows: &[Row], is_wanted: impl Fn(&Row) -> bool) -> Vec<Row> {
 fn rows_of(run: &Run, is_shown: impl Fn(&Step) -> bool) -> Vec<Row> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
-    // The nearest ancestor that is shown; a parent comes before its children.
+    // The nearest shown ancestor; parents precede their children.
     let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
     for (index, step) in run.steps.enumerate() {
         let parent = step.parent.filter(|parent| *parent < index);

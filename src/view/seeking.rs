@@ -1,18 +1,18 @@
-//! Words that are looked for in any case: in time that grows with the text alone, and only while somebody waits.
+//! Case-insensitive search, in time linear in the text, and only while the client waits.
 
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-/// The longest words that are looked for, in bytes.
-pub(crate) const LONGEST: usize = 1 << 10;
-/// Bytes that are looked through between two looks whether anybody waits.
+/// Maximum length of the words, in bytes.
+pub(crate) const MAX_WORDS_BYTES: usize = 1 << 10;
+/// Bytes searched between two checks whether the client waits.
 const STEP: usize = 64 << 10;
 
-/// Words that are looked for.
+/// The words to search for.
 #[derive(Debug, Clone)]
 pub(crate) struct Sought {
-    /// In small letters.
+    /// In lowercase.
     words: String,
     finder: Finder<'static>,
 }
@@ -27,12 +27,12 @@ impl Sought {
         })
     }
 
-    /// Whether a short text has the words.
+    /// Whether a short text contains the words.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.look(text.as_bytes(), &|| true) == Some(true)
     }
 
-    /// Where a text has the words first.
+    /// The first occurrence of the words.
     pub(crate) fn place(&self, text: &str) -> Option<Range<usize>> {
         let overlap = 3 * self.words.len() + 4;
         let mut at = 0_usize;
@@ -50,7 +50,7 @@ impl Sought {
         }
     }
 
-    /// The place in a text of what was found in its small letters, which may have other lengths.
+    /// The position in a text of a match in its lowercase form, which may have other lengths.
     fn unfolded(&self, text: &str, found: usize) -> Option<Range<usize>> {
         let (mut folded, mut start) = (0, None);
         for (at, letter) in text.char_indices() {
@@ -65,9 +65,9 @@ impl Sought {
         None
     }
 
-    /// Whether bytes have the words; `None`: that is not known, because the search ended before.
+    /// Whether bytes contain the words; `None`: unknown, because the search was stopped.
     pub(crate) fn look(&self, bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Option<bool> {
-        // A letter may have fewer bytes than its small one, and more.
+        // A letter and its lowercase form may differ in length.
         let overlap = 3 * self.words.len() + 4;
         let mut at = 0_usize;
         let mut folded = Vec::new();
@@ -88,7 +88,7 @@ impl Sought {
     }
 }
 
-/// The part in small letters. Words of ASCII letters alone are not found in others.
+/// The part in lowercase. ASCII words match only ASCII letters.
 fn fold<'f>(part: &[u8], ascii: bool, folded: &'f mut Vec<u8>) -> &'f [u8] {
     folded.clear();
     if ascii {
@@ -102,7 +102,7 @@ fn fold<'f>(part: &[u8], ascii: bool, folded: &'f mut Vec<u8>) -> &'f [u8] {
     folded
 }
 
-/// Letter by letter, so that it does not matter what is around one.
+/// Lowercases letter by letter, so that context does not matter.
 fn small(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }

@@ -1,4 +1,4 @@
-//! What the model saw in one call: the parts of what it was given with their sizes, and what changed since the call before.
+//! The input of one model call: its parts with their sizes, and what changed since the previous call.
 
 use std::borrow::Cow;
 
@@ -8,33 +8,33 @@ use crate::operation::{Kind, Message, Role};
 use crate::run::{Run, Step, StepId};
 use crate::transcript::{calls, content};
 
-/// The parts of what a call was given, in the order in which they are shown.
+/// The parts of a call's input, in display order.
 pub(crate) const PARTS: [&str; 5] = ["system", "tools", "history", "results", "new words"];
 
-/// What one model call was given.
+/// The input of one model call.
 #[derive(Debug)]
 pub(crate) struct Seen<'a> {
     /// The system prompt.
     pub(crate) system: Vec<Cow<'a, str>>,
     /// Bytes of each of [`PARTS`].
     pub(crate) bytes: [usize; 5],
-    /// The call before it of the same agent.
+    /// The previous call of the same agent.
     pub(crate) before: Option<Before<'a>>,
 }
 
-/// How a call compares with the one before it.
+/// How a call compares with the previous one.
 #[derive(Debug)]
 pub(crate) struct Before<'a> {
-    /// The call before.
+    /// The previous call.
     pub(crate) step: &'a Step,
-    /// In what the system prompt, the tools and the parameters differ.
+    /// How the system prompt, tools and parameters differ.
     pub(crate) changes: Vec<PromptChange>,
-    /// Messages that it had already, and that are new.
+    /// Number of messages that the previous call had, and of new ones.
     pub(crate) messages: (usize, usize),
 }
 
 impl<'a> Seen<'a> {
-    /// Of a model call.
+    /// For a model call.
     pub(crate) fn of(run: &'a Run, id: StepId, step: &'a Step, effort: &mut Effort<'_>) -> Self {
         let input = step.operation.input_messages.as_deref().unwrap_or_default();
         let earlier = run.steps.enumerate().take_while(|(other, _)| *other < id);
@@ -75,14 +75,14 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// The share of each part in thousandths of the whole.
+    /// The share of each part, in thousandths.
     pub(crate) fn shares(&self) -> [usize; 5] {
         let all = self.bytes.iter().sum::<usize>().max(1);
         self.bytes.map(|bytes| bytes.saturating_mul(1_000) / all)
     }
 }
 
-/// Bytes of what a message says.
+/// Size of a message's content.
 fn size(message: &Message) -> usize {
     let result = message.result.as_ref().map_or(0, |result| content::text(result).len());
     let asked = message

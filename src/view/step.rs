@@ -8,7 +8,7 @@ use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::{calls, content};
 
-/// The most specific name: the model's, the tool's, the agent's, else the span's.
+/// The most specific name: of the model, tool or agent, else of the span.
 pub(crate) fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     let operation = &step.operation;
     let name = match operation.kind {
@@ -30,7 +30,7 @@ pub(crate) fn nanos(step: &Step) -> Option<u64> {
     Some(step.ended_at?.0.saturating_sub(step.started_at.0))
 }
 
-/// Whether a time of it was not recorded: it lies between those of what is around it.
+/// Whether one of its times was not recorded but derived from its neighbours.
 pub(crate) fn has_derived_times(step: &Step) -> bool {
     step.observed == Observed::Messages || step.ended_at.is_some() && step.latency_ms().is_none()
 }
@@ -41,7 +41,7 @@ pub(crate) fn has_times(run: &Run) -> bool {
     run.steps.is_empty() || run.steps.iter().any(recorded)
 }
 
-/// What a step was called with or asked.
+/// Arguments or question of a step.
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>> {
     let operation = &step.operation;
     if operation.kind == Kind::Tool {
@@ -59,7 +59,7 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>
     query().or_else(of_memory).map(content::text).or_else(prompt).or_else(state)
 }
 
-/// What came out.
+/// The output of an operation.
 pub(crate) fn said(operation: &Operation) -> Option<Cow<'_, str>> {
     if let Some(tool) = &operation.tool {
         return tool.result.as_ref().map(content::text);
@@ -97,7 +97,7 @@ fn evaluation(operation: &Operation) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// `107 in (80 cached), 21 out`; `None` where nothing is said. What is not said is left out.
+/// `107 in (80 cached), 21 out`; unrecorded numbers are left out. `None` if there are none.
 pub(crate) fn tokens(usage: &TokenCount) -> Option<String> {
     tokens_as(usage, |number| number.to_string())
 }

@@ -1,11 +1,11 @@
-//! Text for people: cut, wrapped, and without what is harmful to a terminal or a page.
+//! Text for people: shortened, wrapped, and without characters that could harm a terminal or page.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What changes how other text is shown, or is not shown at all: control characters, those that change the direction of writing, those
-/// of no width, and tags, which carry text that nobody sees.
+/// Characters that change how other text is shown or are invisible: control characters, direction marks, zero-width
+/// characters, and tags, which carry invisible text.
 pub(crate) fn is_harmful(letter: char) -> bool {
     let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_unseen = matches!(
@@ -15,12 +15,12 @@ pub(crate) fn is_harmful(letter: char) -> bool {
     letter.is_control() || turns || is_unseen
 }
 
-/// What joins the letters around it, or keeps them apart, as some scripts and emoji need it.
+/// Joins or separates its neighbours, as some scripts and emoji require.
 fn is_joiner(letter: char) -> bool {
     matches!(letter, '\u{200c}' | '\u{200d}')
 }
 
-/// The letters of a text, each with whether it is harmful where it is: what joins others is where it joins none.
+/// The letters of a text, each with whether it is harmful: a joiner is, unless it joins letters.
 fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
     let joins = |letter: Option<char>| letter.is_some_and(|letter| !letter.is_ascii() && !is_harmful(letter) && !is_joiner(letter));
     let (mut before, mut letters) = (None, text.chars().peekable());
@@ -32,7 +32,7 @@ fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// The text on its lines, with what is harmful shown as an escape.
+/// The text with its lines kept and harmful characters escaped.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let may_harm = |letter: char| (is_harmful(letter) || is_joiner(letter)) && letter != '\n';
     if !text.contains(may_harm) {
@@ -49,18 +49,18 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Long text of others: its lines stay, tabs become blanks, what is harmful is shown as an escape.
+/// Long text from others: lines are kept, tabs become blanks, harmful characters are escaped.
 pub(crate) fn block(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
     harmless(&text).into_owned()
 }
 
-/// How many columns a text takes on a terminal.
+/// Width of a text on a terminal, in columns.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Text of others on one line, at most so many columns: what is harmful is left out.
+/// Text from others on one line of at most `width` columns, without harmful characters.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
     let mut shown = String::new();
     let mut length = 0;
@@ -96,7 +96,7 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     shown
 }
 
-/// The lines of a text, none of them wider than `width` columns. Breaks at blanks where there are some.
+/// Wraps a text into lines of at most `width` columns, at blanks where possible.
 pub(crate) fn wrapped(text: &str, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -117,7 +117,7 @@ fn wrap(line: &str, width: usize, lines: &mut Vec<String>) {
             lines.push(std::mem::take(&mut current).trim_end().to_owned());
             length = 0;
         }
-        // A word that is wider than a line is broken.
+        // Break a word that is wider than a line.
         for letter in word.chars() {
             let wide = letter.width().unwrap_or(0);
             if length + wide > width {
@@ -152,7 +152,7 @@ fn duration(millis: u64) -> String {
     }
 }
 
-/// The same from nanoseconds, with microseconds where milliseconds are too coarse: `0 s`, `850 µs`, `3.25 ms`.
+/// The same for nanoseconds, with microseconds if milliseconds are too coarse: `0 s`, `850 µs`, `3.25 ms`.
 pub(crate) fn elapsed(nanos: u64) -> String {
     match nanos {
         0 => "0 s".to_owned(),
@@ -174,7 +174,7 @@ pub(crate) fn dollars(amount: f64) -> String {
         _ => 6,
     };
     let mut text = format!("${amount:.places$}");
-    // Cents are always written.
+    // Cents are always shown.
     while text.ends_with('0') && text.rfind('.').is_some_and(|dot| text.len() - dot > 3) {
         text.pop();
     }

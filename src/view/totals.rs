@@ -1,4 +1,4 @@
-//! Calls, tokens and money of a run, in all and by agent and model. What no operation records stays `None`.
+//! Calls, tokens and cost of a run, in total and by agent and model. Unrecorded values are `None`.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use crate::run::{Run, Step};
 /// Sums over operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Totals {
-    /// Steps.
+    /// Number of steps.
     pub(crate) steps: u64,
-    /// Calls of language models.
+    /// Number of language model calls.
     pub(crate) model_calls: u64,
-    /// Those of them that record no tokens.
+    /// Number of those calls that record no tokens.
     pub(crate) unmetered_calls: u64,
-    /// Executions of tools.
+    /// Number of tool executions.
     pub(crate) tool_calls: u64,
-    /// Operations that failed.
+    /// Number of failed operations.
     pub(crate) failures: u64,
-    /// Tokens of calls of models, embedding and reranking models included.
+    /// Tokens of model calls, including embedding and reranking models.
     pub(crate) tokens: TokenCount,
-    /// For calls of models.
+    /// Cost of model calls.
     pub(crate) cost: Option<Cost>,
-    /// Nanoseconds in calls of models and in tools; parallel ones add up.
+    /// Nanoseconds in model calls and tools; parallel ones add up.
     pub(crate) busy_nanos: u64,
 }
 
 /// The totals of the steps of one agent or one model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Group<'a> {
-    /// The agent or model; `None` where no span names it.
+    /// The agent or model; `None` if no span names it.
     pub(crate) name: Option<&'a str>,
     /// Its sums.
     pub(crate) totals: Totals,
@@ -49,7 +49,7 @@ fn calls_model(operation: &Operation) -> bool {
     matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank)
 }
 
-/// Tokens in and out of all calls of models; the recorded total of a call that has one.
+/// Input and output tokens of all model calls, using the recorded total of a call if there is one.
 pub(crate) fn tokens(run: &Run) -> Option<u64> {
     let calls = run
         .steps
@@ -60,22 +60,22 @@ pub(crate) fn tokens(run: &Run) -> Option<u64> {
     calls.chain(agents).filter_map(|call| call.usage.sum()).reduce(u64::saturating_add)
 }
 
-/// US dollars.
+/// A cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cost {
-    /// How many.
+    /// US dollars.
     pub(crate) dollars: f64,
-    /// Whether a part of it is computed by the user's prices and not recorded.
+    /// Whether part of it was computed from the user's prices rather than recorded.
     pub(crate) is_computed: bool,
 }
 
 impl Cost {
-    /// From its parts.
+    /// Builds it from its parts.
     pub(crate) fn of(dollars: Option<f64>, is_computed: bool) -> Option<Self> {
         dollars.map(|dollars| Self { dollars, is_computed })
     }
 
-    /// Both.
+    /// The sum of both.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             dollars: self.dollars + other.dollars,
@@ -84,14 +84,14 @@ impl Cost {
     }
 }
 
-/// `$0.0315`; `~$0.0315`: computed.
+/// `$0.0315`; `~$0.0315` if computed.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", if self.is_computed { "~" } else { "" }, text::dollars(self.dollars))
     }
 }
 
-/// What a step costs in all.
+/// The cost of a step.
 pub(crate) fn cost(step: &Step) -> Option<Cost> {
     recorded(&step.operation).or_else(|| Cost::of(step.computed_cost, true))
 }
@@ -104,7 +104,7 @@ fn recorded(operation: &Operation) -> Option<Cost> {
 }
 
 impl Totals {
-    /// Of all steps. If no model call has a cost, the run's own step may.
+    /// Totals over all steps. If no model call has a cost, the run's own step may.
     pub(crate) fn of(run: &Run) -> Self {
         let mut totals = Self::default();
         run.steps.iter().for_each(|step| totals.take(step));
@@ -116,14 +116,14 @@ impl Totals {
         totals
     }
 
-    /// Of several runs.
+    /// Totals over several runs.
     pub(crate) fn of_all(runs: &[Run]) -> Self {
         let mut all = Self::default();
         runs.iter().for_each(|run| all.join(&Self::of(run)));
         all
     }
 
-    /// Adds others.
+    /// Adds other totals.
     pub(crate) fn join(&mut self, more: &Self) {
         self.steps += more.steps;
         self.model_calls += more.model_calls;
@@ -162,19 +162,19 @@ impl Totals {
     }
 }
 
-/// The totals of each agent that did something, in order of its first step.
+/// The totals of each active agent, in order of first steps.
 pub(crate) fn by_agent(run: &Run) -> Vec<Group<'_>> {
     let is_work = |step: &&Step| calls_model(&step.operation) || step.operation.kind == Kind::Tool;
     groups(run.steps.iter().filter(is_work), |step| agent_of(run, step))
 }
 
-/// The totals of each model that was called, in order of its first call.
+/// The totals of each model, in order of first calls.
 pub(crate) fn by_model(run: &Run) -> Vec<Group<'_>> {
     let calls = run.steps.iter().filter(|step| calls_model(&step.operation));
     groups(calls, |step| step.operation.model.name())
 }
 
-/// The totals of each tool that ran, in order of its first step.
+/// The totals of each tool, in order of first steps.
 pub(crate) fn by_tool(run: &Run) -> Vec<Group<'_>> {
     let tools = run.steps.iter().filter(|step| step.operation.kind == Kind::Tool);
     groups(tools, |step| Some(step::name(run, step)))
@@ -186,10 +186,10 @@ pub(crate) fn by_kind(run: &Run) -> Vec<Group<'_>> {
     groups(shown, |step| Some(step.operation.kind.name()))
 }
 
-/// By what the steps of a run are summed up: its name, and the sums.
+/// A grouping of a run's steps: its name, and the function that sums them up.
 pub(crate) type By = (&'static str, fn(&Run) -> Vec<Group<'_>>);
 
-/// All of them.
+/// All groupings.
 pub(crate) const BY: [By; 4] = [("tool", by_tool), ("model", by_model), ("agent", by_agent), ("kind", by_kind)];
 
 /// The agent that a step belongs to.

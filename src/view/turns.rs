@@ -1,4 +1,4 @@
-//! The model calls of each agent, each compared with the calls before it: what of its history was there already, and what is new.
+//! The model calls of each agent, each compared with earlier calls: which of its messages are repeated, and which are new.
 
 use std::hash::BuildHasher as _;
 
@@ -6,67 +6,67 @@ use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 use crate::run::{Id as _, Run, ScopeId, Step, StepId};
 
-/// A model call, and how what it was given compares with the earlier call that shares the longest beginning with it. The calls of an
-/// agent are numbered from 0.
+/// A model call, compared with the earlier call that shares the longest prefix of its messages. An agent's calls are
+/// numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// The call.
     pub(crate) step: StepId,
-    /// How many of its messages an earlier call of the agent was given, or said.
+    /// Number of leading messages that an earlier call of the agent received or produced.
     pub(crate) unchanged: usize,
     /// The number of that call.
     pub(crate) like: Option<usize>,
-    /// What became of the rest.
+    /// What happened to the rest.
     pub(crate) history: History,
-    /// Messages of the rest that an earlier call was given or said, elsewhere: where each is, and the number of the first such call.
-    heard: Vec<(usize, usize)>,
+    /// Messages of the rest that an earlier call had elsewhere: the index of each, and the number of the first such call.
+    repeated: Vec<(usize, usize)>,
     number: usize,
 }
 
-/// Messages of a call as a conversation tells them: each once.
+/// Messages of a call as a conversation shows them, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told<'m, M> {
-    /// So many that are told with the calls of these numbers.
+pub(crate) enum TurnMessage<'m, M> {
+    /// This many messages, shown with the calls of these numbers.
     Before(usize, Vec<usize>),
-    /// A new one.
+    /// A new message.
     New(&'m M),
 }
 
-/// Calls that are named for messages that they told.
+/// Maximum number of calls that are named for earlier messages.
 const NAMED: usize = 6;
 
 impl Turn {
-    /// The messages behind those that are unchanged.
-    pub(crate) fn told<'m, M>(&self, input: &'m [M]) -> Vec<Told<'m, M>> {
-        let mut told: Vec<Told<'m, M>> = Vec::new();
+    /// The messages after the unchanged ones.
+    pub(crate) fn told<'m, M>(&self, input: &'m [M]) -> Vec<TurnMessage<'m, M>> {
+        let mut told: Vec<TurnMessage<'m, M>> = Vec::new();
         let (from, to) = self.kept();
-        let mut heard = self.heard.iter().peekable();
+        let mut repeated = self.repeated.iter().peekable();
         for (at, said) in input.iter().enumerate().skip(self.unchanged) {
             let call = match (from..to).contains(&at) {
                 true => self.number.checked_sub(1),
-                false => heard.next_if(|(place, _)| *place == at).map(|(_, call)| *call),
+                false => repeated.next_if(|(place, _)| *place == at).map(|(_, call)| *call),
             };
             match (call, told.last_mut()) {
-                (Some(call), Some(Told::Before(number, calls))) => {
+                (Some(call), Some(TurnMessage::Before(number, calls))) => {
                     *number += 1;
                     if calls.len() < NAMED && !calls.contains(&call) {
                         calls.push(call);
                     }
                 }
-                (Some(call), _) => told.push(Told::Before(1, vec![call])),
-                (None, _) => told.push(Told::New(said)),
+                (Some(call), _) => told.push(TurnMessage::Before(1, vec![call])),
+                (None, _) => told.push(TurnMessage::New(said)),
             }
         }
         told
     }
 
-    /// Whether the calls that it is compared with had the message at this place.
+    /// Whether an earlier call had the message at this index.
     pub(crate) fn has_before(&self, place: usize) -> bool {
         let (from, to) = self.kept();
-        place < self.unchanged || (from..to).contains(&place) || self.heard.iter().any(|(heard, _)| *heard == place)
+        place < self.unchanged || (from..to).contains(&place) || self.repeated.iter().any(|(repeated, _)| *repeated == place)
     }
 
-    /// The messages that repeat the previous call behind a gap: the first, and the one behind the last.
+    /// The range of messages after a gap that repeat the previous call.
     fn kept(&self) -> (usize, usize) {
         match self.history {
             History::Trimmed { kept, .. } => kept,
@@ -74,7 +74,7 @@ impl Turn {
         }
     }
 
-    /// What is new in the call beside the beginning and the messages that it shares with an earlier one.
+    /// The messages that are new in the call: neither in the shared prefix nor repeated from an earlier call.
     pub(crate) fn added<'m, M>(&self, input: &'m [M]) -> impl Iterator<Item = &'m M> {
         let (from, to) = self.kept();
         let added = input.iter().enumerate().skip(self.unchanged);
@@ -82,24 +82,24 @@ impl Turn {
     }
 }
 
-/// How a call's history compares with those before it.
+/// How a call's history compares with earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum History {
-    /// The agent's first call, or one that goes on with what was said before.
+    /// The agent's first call, or one that continues an earlier one.
     GoesOn,
-    /// The agent keeps a window of its history and dropped messages behind the beginning.
+    /// The agent keeps a window of its history and dropped messages after the prefix.
     Trimmed {
-        /// The number of messages that were dropped since the previous call.
+        /// The number of messages dropped since the previous call.
         gone: usize,
-        /// The range of this call's messages that repeats the previous call: the first index, and the index behind the last.
+        /// The range of this call's messages that repeat the previous call.
         kept: (usize, usize),
     },
-    /// So many messages that the nearest earlier call knew are gone or changed.
+    /// Messages that the nearest earlier call had are gone or changed.
     Rewritten {
-        /// How many.
+        /// Number of such messages.
         gone: usize,
     },
-    /// It shares nothing with the calls before it.
+    /// It shares nothing with earlier calls.
     OfItsOwn,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Turns {
     pub(crate) calls: Vec<Turn>,
 }
 
-/// The calls of every scope that has some, in the order of their first calls.
+/// The calls of every scope that has any, in the order of first calls.
 pub(crate) fn of(run: &Run) -> Vec<Turns> {
     let mut all: Vec<Turns> = Vec::new();
     let mut places: HashMap<ScopeId, usize> = HashMap::default();
@@ -144,7 +144,7 @@ pub(crate) fn of(run: &Run) -> Vec<Turns> {
     all
 }
 
-/// How a call compares with one before it.
+/// Compares a call with an earlier one.
 pub(crate) fn between(before: &Step, step: &Step) -> Turn {
     let (mut tree, mut hashes) = (Tree::default(), Hashes::default());
     let mut all = |messages: Option<&[Message]>| -> Vec<u64> {
@@ -157,23 +157,23 @@ pub(crate) fn between(before: &Step, step: &Step) -> Turn {
     tree.turn(StepId::FIRST, &all(step.operation.input_messages.as_deref()))
 }
 
-/// What calls knew, as a tree of messages: a call is a way from its root.
+/// The messages of earlier calls as a prefix tree: each call is a path from the root.
 #[derive(Debug, Default)]
 struct Tree {
     nodes: HashMap<(usize, u64), usize>,
-    /// Of each node but the root: whether a call's input or its answer ended here, the length of the longest way through it, and the
-    /// number of the last call that went this way.
+    /// For each node but the root: whether a call's input or output ended here, the length of the longest path through it,
+    /// and the number of the last call on this path.
     known: Vec<(bool, usize, usize)>,
-    /// The first call that was given a message, or said it.
+    /// The first call that received or produced a message.
     first: HashMap<u64, usize>,
-    /// How many calls there are.
+    /// Number of calls.
     calls: usize,
-    /// What the last call was given, and said.
+    /// Input and output of the last call.
     last: (Vec<u64>, Vec<u64>),
 }
 
 impl Tree {
-    /// How a call that is given these messages compares with those before it.
+    /// Compares a call with this input with earlier calls.
     fn turn(&self, step: StepId, given: &[u64]) -> Turn {
         let (unchanged, history) = self.compare(given);
         Turn {
@@ -181,7 +181,7 @@ impl Tree {
             unchanged,
             like: self.like(given, unchanged),
             history,
-            heard: self.heard(given, unchanged, history),
+            repeated: self.repeated(given, unchanged, history),
             number: self.calls,
         }
     }
@@ -203,14 +203,14 @@ impl Tree {
         };
         let found = match history {
             History::Rewritten { .. } => trimmed(true).or_else(|| trimmed(false)),
-            // Prompts of different kinds may have one question in common.
+            // Different kinds of prompts may share a question.
             History::OfItsOwn => trimmed(true),
             History::GoesOn | History::Trimmed { .. } => None,
         };
         (shared, found.unwrap_or(history))
     }
 
-    /// The node at which the longest known beginning of a list ends, and how long it is.
+    /// The node at which the longest known prefix of a list ends, and its length.
     fn walk(&self, given: &[u64]) -> (usize, usize) {
         let (mut at, mut shared) = (0, 0);
         while let Some(next) = given.get(shared).and_then(|hash| self.nodes.get(&(at, *hash))) {
@@ -220,22 +220,22 @@ impl Tree {
         (at, shared)
     }
 
-    /// The last call that begins with these messages, as far as they are shared.
+    /// The last call that begins with the shared messages.
     fn like(&self, given: &[u64], shared: usize) -> Option<usize> {
         let (at, _) = self.walk(given.get(..shared)?);
         self.known.get(at.checked_sub(1)?).map(|(.., call)| *call)
     }
 
-    /// The messages behind the shared ones that an earlier call had, each with its place and the first such call. Where a history goes on
-    /// in order, an equal message is a new one: people say the same twice.
-    fn heard(&self, given: &[u64], shared: usize, history: History) -> Vec<(usize, usize)> {
+    /// The messages after the shared ones that an earlier call had, each with its index and the first such call. If a
+    /// history continues in order, an equal message is a new one: people repeat themselves.
+    fn repeated(&self, given: &[u64], shared: usize, history: History) -> Vec<(usize, usize)> {
         let rest = match history {
             History::GoesOn => 0..0,
             History::Trimmed { kept: (from, _), .. } => shared..from,
             History::Rewritten { .. } | History::OfItsOwn => shared..given.len(),
         };
-        let heard = rest.filter_map(|at| Some((at, *self.first.get(given.get(at)?)?)));
-        heard.collect()
+        let repeated = rest.filter_map(|at| Some((at, *self.first.get(given.get(at)?)?)));
+        repeated.collect()
     }
 
     fn beginning(&self, given: &[u64]) -> (usize, History) {
@@ -273,9 +273,9 @@ impl Tree {
     }
 }
 
-/// The longest beginning of a list that is somewhere in another one: its first place there and its length. Linear in both.
+/// The longest prefix of a list that occurs in another one: its first position there and its length. Linear in both.
 fn longest(of: &[u64], within: &[u64]) -> Option<(usize, usize)> {
-    // For each length of the beginning: of its shorter beginnings the longest that it also ends with.
+    // The failure function of Knuth, Morris and Pratt: for each prefix, its longest proper prefix that is also its suffix.
     let mut shorter = vec![0; of.len() + 1];
     let grow = |shorter: &[usize], mut length: usize, next: u64| {
         while length > 0 && of.get(length) != Some(&next) {
@@ -299,7 +299,7 @@ fn longest(of: &[u64], within: &[u64]) -> Option<(usize, usize)> {
     (found.0 > 0).then(|| (found.1 - found.0, found.0))
 }
 
-/// Calls of a conversation share their messages: each is hashed once, by where it is.
+/// Calls of a conversation share messages, so each is hashed once, by address.
 #[derive(Default)]
 struct Hashes {
     known: HashMap<*const Message, u64>,
@@ -311,7 +311,7 @@ impl Hashes {
         if let Some(hash) = known.get(&std::ptr::from_ref(message)) {
             return *hash;
         }
-        // Who speaks, what is said, which tools are asked for. Clients write the same answer with and without ids and thoughts.
+        // Role, content and requested tools. Clients record the same answer with and without ids and thoughts.
         let role = match message.role {
             Role::Developer => "system",
             ref role => role.name(),
@@ -376,8 +376,8 @@ mod tests {
             let turn = tree.turn(StepId::FIRST, given);
             tree.add(given, said);
             let told = turn.told(given).into_iter().map(|told| match told {
-                Told::Before(number, calls) => (number, calls, None),
-                Told::New(said) => (1, Vec::new(), Some(*said)),
+                TurnMessage::Before(number, calls) => (number, calls, None),
+                TurnMessage::New(said) => (1, Vec::new(), Some(*said)),
             });
             (turn.like, told.collect::<Vec<_>>())
         };

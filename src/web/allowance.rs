@@ -1,7 +1,7 @@
-//! What the making of one answer may use: memory of that for reading, and time while somebody waits for it.
+//! The resources one answer may use: memory for reading, and time while the client waits.
 //!
-//! Whatever makes something of stored or given bytes for a client takes one: routes have it in their [`Answer`](super::answer::Answer),
-//! the tools of `/mcp` as it is. There is one only on a thread of those that read.
+//! Anything that builds an answer from stored or submitted data takes one: routes have it in their
+//! [`Answer`](super::answer::Answer), the tools of `/mcp` directly. It exists only on a reader thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::delivery::Delivery;
 use super::readers::{Readers, Refusal, Reservation};
 
-/// What the making of one answer may use.
+/// The resources one answer may use.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     delivery: Arc<Delivery>,
@@ -28,7 +28,7 @@ impl Allowance {
         &self.delivery
     }
 
-    /// That anybody still waits for the answer.
+    /// Fails if the client no longer waits for the answer.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.delivery.is_wanted() {
             Ok(())
@@ -37,7 +37,7 @@ impl Allowance {
         }
     }
 
-    /// Says for work that has no other way to stop whether it goes on: while somebody waits, and for so long.
+    /// A function for work that cannot stop otherwise: returns whether to continue, while the client waits and until this time.
     pub(crate) fn goes_on(&self, until: Option<Instant>) -> impl Fn() -> bool + Clone + Send + 'static {
         let delivery = Arc::clone(&self.delivery);
         move || until.is_none_or(|until| Instant::now() < until) && delivery.is_wanted()
@@ -49,13 +49,13 @@ impl Allowance {
         self.reservation.grow(bytes)
     }
 
-    /// Reserves this many bytes of memory in total, if that is more than it has.
+    /// Reserves memory up to this many bytes in total.
     pub(crate) fn reserve_in_all(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.check()?;
         self.reservation.grow_to(bytes)
     }
 
-    /// Checks that this many bytes of memory could be reserved if no other request was in progress.
+    /// Checks that this many bytes could be reserved if no other request were in progress.
     pub(crate) fn can_reserve(&self, bytes: usize) -> Result<(), Refusal> {
         match self.most_bytes() {
             limit if bytes > limit => Err(Refusal::TooLarge { bytes, limit }),
@@ -63,26 +63,26 @@ impl Allowance {
         }
     }
 
-    /// Bytes of memory that all requests together may take.
+    /// Memory limit of all requests together.
     pub(crate) fn most_bytes(&self) -> usize {
         self.delivery.readers().limits().bytes
     }
 
-    /// Bytes of memory that it has reserved.
+    /// Bytes reserved so far.
     pub(crate) fn reserved(&self) -> usize {
         self.reservation.bytes()
     }
 
-    /// Takes a part of the reserved memory out, for what outlasts this answer.
+    /// Splits off part of the reservation, for data that outlasts this answer.
     pub(crate) fn split(&mut self, bytes: usize) -> Reservation {
         self.reservation.split(bytes)
     }
 
-    /// Releases all reserved memory but this many bytes.
+    /// Releases all but this many bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         self.reservation.shrink_to(bytes);
     }
 }
 
-/// How long a search is made before it answers with what it has.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
+/// How long a search runs before it answers with what it has found.
+pub(crate) const SEARCH_TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -17,10 +17,10 @@ use super::allowance::Allowance;
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
 
-/// Bytes of an answer that are made before its head is sent: until then, what goes wrong has a status.
-const FIRST: usize = 128 << 10;
-/// Bytes that go to the client at once.
-const PART: usize = 64 << 10;
+/// Bytes buffered before the head is sent: until then, an error can still have a status.
+const HEAD_BUFFER_BYTES: usize = 128 << 10;
+/// Bytes sent to the client at a time.
+const PART_BYTES: usize = 64 << 10;
 
 /// One request being answered by its own thread.
 #[derive(Debug)]
@@ -46,18 +46,18 @@ impl Answer {
         }
     }
 
-    /// What the bytes of the answer are.
+    /// Sets the content type.
     pub(crate) fn of_type(&mut self, content_type: &'static str) {
         self.header(CONTENT_TYPE, content_type);
     }
 
-    /// Sets a header, until the first bytes leave.
+    /// Sets a header; has no effect once the first bytes were sent.
     pub(crate) fn header(&mut self, name: HeaderName, value: &'static str) {
         self.headers.insert(name, HeaderValue::from_static(value));
     }
 
-    /// Compresses what is written from here on, if the client takes that. Answers have no secrets beside what others wrote, so that its
-    /// length tells nothing.
+    /// Compresses everything written from now on, if the client accepts that. Answers mix no secrets with content of others,
+    /// so the compressed length reveals nothing.
     pub(crate) fn pack(&mut self, asked: &Asked) {
         self.header(VARY, "accept-encoding");
         if asked.takes_gzip() && self.packer.is_none() {
@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// Answers with these bytes, or that the client has them already.
+    /// Answers with these bytes, or with 304 if the client has them.
     pub(crate) fn whole(&mut self, asked: &Asked, bytes: &[u8]) -> Outcome {
         let digest = Sha256::digest(bytes);
         let tag = format!("W/\"{}\"", crate::span::ids::hex(digest.get(..12).unwrap_or_default()));
@@ -85,14 +85,14 @@ impl Answer {
         Ok(io::Write::write_all(self, bytes)?)
     }
 
-    /// That so many traces were deleted on request that would be in the answer: a header reports that.
+    /// Adds a header with the number of traces missing from the answer because they were deleted on request.
     pub(crate) fn lacks_traces(&mut self, deleted: u64) {
         if deleted > 0 {
             self.headers.insert(DELETED_TRACES, deleted.into());
         }
     }
 
-    /// The answer is elsewhere.
+    /// Redirects to another path.
     pub(crate) fn see_other(&mut self, path: &str) -> Outcome {
         let location = HeaderValue::from_str(path).map_err(|_| Problem::internal("there is no such path"))?;
         self.status = StatusCode::SEE_OTHER;
@@ -114,7 +114,7 @@ impl Answer {
         head.send(response).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Ends the answer, or reports why there is none.
+    /// Ends the answer, or sends the error.
     pub(crate) fn end(mut self, outcome: Outcome) {
         let mut buffer = std::mem::take(&mut self.buffer);
         let packed = self.packer.take().map(GzEncoder::finish).transpose();
@@ -133,7 +133,7 @@ impl Answer {
                     let _ = head.send(problem.reply());
                 }
             }
-            // Its beginning has left: that it does not end is the only possible signal.
+            // Part of it was sent: breaking off is the only way to signal the error.
             (Err(_), None) => delivery.end(false, reservation),
         }
     }
@@ -155,12 +155,12 @@ impl DerefMut for Answer {
 
 type Head = oneshot::Sender<Response<Body>>;
 
-/// Set where traces that were deleted on request would be in the answer, to their number.
+/// The number of traces missing from the answer because they were deleted on request.
 const DELETED_TRACES: HeaderName = HeaderName::from_static("spanbridge-deleted-traces");
 
 impl io::Write for Answer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let bytes = bytes.get(..PART).unwrap_or(bytes);
+        let bytes = bytes.get(..PART_BYTES).unwrap_or(bytes);
         match &mut self.packer {
             Some(packer) => {
                 packer.write_all(bytes)?;
@@ -168,10 +168,10 @@ impl io::Write for Answer {
             }
             None => self.buffer.extend_from_slice(bytes),
         }
-        let enough = if self.head.is_some() { FIRST } else { PART };
+        let enough = if self.head.is_some() { HEAD_BUFFER_BYTES } else { PART_BYTES };
         if self.buffer.len() >= enough {
             self.send_head()?;
-            let part = std::mem::replace(&mut self.buffer, Vec::with_capacity(PART + 1_024));
+            let part = std::mem::replace(&mut self.buffer, Vec::with_capacity(PART_BYTES + 1_024));
             self.allowance.delivery().put(part).map_err(io::Error::other)?;
         }
         Ok(bytes.len())

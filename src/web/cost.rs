@@ -1,28 +1,28 @@
-//! Estimates the memory that a trace takes while it is read, from its bytes before they are decoded.
+//! Estimates the memory needed to read a trace, from its bytes before they are decoded.
 
 use crate::otlp::census::{Census, census};
 use crate::store::ChunkKind;
 
-/// A trace with fewer bytes is not looked through: it takes this many times its bytes at most.
+/// A smaller trace is not scanned: it takes at most this many times its size.
 const SMALL: u64 = 64 << 10;
 const SMALL_FACTOR: usize = 300;
 
-/// What a trace is read for.
+/// Why a trace is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its spans as they are.
+    /// For its spans as they are.
     Spans,
-    /// A document, or its entry in a list.
+    /// For a document, or an entry in a list.
     Document,
 }
 
-/// Bytes of memory for a trace, or for all of a session, that has few bytes; `None`: its chunks have to be looked through.
+/// Memory for a small trace or session; `None`: its chunks must be scanned.
 pub(crate) fn of_small(bytes: u64) -> Option<usize> {
     let bytes = usize::try_from(Some(bytes).filter(|bytes| *bytes <= SMALL)?).ok()?;
     Some(bytes * SMALL_FACTOR)
 }
 
-/// Bytes of memory for one chunk. The factors are measured: `tests/security/reading.rs` checks them.
+/// Memory for one chunk. The factors are measured: `tests/security/reading.rs` checks them.
 pub(crate) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
     let Census {
         items,

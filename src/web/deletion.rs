@@ -16,14 +16,14 @@ use crate::store::{Beside, Deleted, Error, Unwanted};
 /// A request to delete.
 #[derive(Debug)]
 pub(crate) struct Deletion {
-    /// What is to be deleted.
+    /// What to delete.
     pub(crate) what: Unwanted,
-    /// Whether the answer is only how much that is.
+    /// Whether to only count what would be deleted.
     pub(crate) dry_run: bool,
 }
 
 impl Deletion {
-    /// A trace by its id, or by the name that its blocks have.
+    /// A trace by its id, or by its name in blocks.
     pub(crate) fn of_trace(id: &str, query: &str) -> Result<Self, Problem> {
         Self::of(Unwanted::Trace(single::trace_id(id)?), query)
     }
@@ -45,7 +45,7 @@ impl Deletion {
         Ok(Self { what, dry_run })
     }
 
-    /// The answer: how much was deleted, or would be.
+    /// The answer: how much was, or would be, deleted.
     pub(crate) fn answer(&self, deleted: &Deleted) -> Response<Body> {
         let answer = json!({
             "traces": deleted.traces.len(),
@@ -59,8 +59,8 @@ impl Deletion {
 }
 
 impl Web {
-    /// Deletes, or counts what would be deleted, and returns when the bytes are gone. It is deleted also where nobody waits any more.
-    /// `letters` removes what destinations did not take.
+    /// Deletes, or counts what would be deleted, and returns once the bytes are gone. Continues even if the client is gone.
+    /// `letters` removes dead letters.
     pub(crate) async fn delete(
         self: Arc<Self>,
         what: Unwanted,
@@ -91,12 +91,12 @@ impl Web {
             .unwrap_or_else(|_| Err(Problem::internal("the deletion failed in an unexpected way")))
     }
 
-    /// Ends deletions that were interrupted.
+    /// Completes interrupted deletions.
     pub(crate) fn finish_deletions(&self, mut letters: impl FnMut(&[TraceId]) -> Result<(), Error>) -> Result<(), Error> {
         self.store.finish_deletions(&mut |traces| self.forget(traces, &mut letters))
     }
 
-    /// Removes traces from all that is beside the store.
+    /// Removes traces from all data kept outside the store.
     fn forget(&self, traces: &[TraceId], letters: &mut Beside<'_>) -> Result<(), Error> {
         self.runs.forget(traces);
         self.ledger.forget_traces(traces);

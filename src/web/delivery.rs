@@ -13,14 +13,14 @@ use tokio::sync::Notify;
 
 use super::readers::{Readers, Reservation};
 
-/// Bytes that may be made and not yet written to the client.
-const AHEAD: usize = 1 << 20;
-/// Bytes a second that a client must take on the whole.
-const SLOWEST: u64 = 16 << 10;
+/// Maximum bytes written but not yet sent to the client.
+const MAX_OUTSTANDING: usize = 1 << 20;
+/// Minimum average rate at which a client must read, in bytes per second.
+const MIN_BYTES_PER_SECOND: u64 = 16 << 10;
 /// How often to check whether the client still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Cuts a connection whose client does not take its answers.
+/// Closes connections whose clients do not read their answers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SlowClient(Arc<Notify>);
 
@@ -31,7 +31,7 @@ impl SlowClient {
     }
 }
 
-/// Why an answer does not get to its end.
+/// The answer was abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the answer was given up")]
 pub struct GivenUp;
@@ -40,30 +40,30 @@ pub struct GivenUp;
 #[derive(Debug)]
 pub(crate) struct Delivery {
     readers: Arc<Readers>,
-    state: Mutex<State>,
-    /// The client has taken something, or is gone.
+    state: Mutex<DeliveryState>,
+    /// Signalled when the client has read something, or is gone.
     taken: Condvar,
-    /// Nothing is left to wait for.
+    /// Signalled when there is nothing left to wait for.
     over: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DeliveryState {
     waiting: VecDeque<Vec<u8>>,
-    /// Bytes that were made and are not written to the client: those that wait, and those that the connection buffers.
+    /// Bytes written and not yet sent to the client: waiting ones, and those buffered by the connection.
     outstanding: usize,
     written: u64,
-    made: Option<Made>,
-    /// The client does not wait for more.
+    made: Option<AnswerEnd>,
+    /// The client has left.
     is_left: bool,
-    /// What the bytes that are outstanding have reserved, once no thread works for this answer.
+    /// The reservation for the outstanding bytes, once no thread works on this answer.
     reservation: Option<Reservation>,
     waker: Option<Waker>,
 }
 
-/// How the making ended.
+/// How the answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Made {
+enum AnswerEnd {
     Whole,
     InPart,
 }
@@ -78,7 +78,7 @@ impl Delivery {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DeliveryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,12 +86,12 @@ impl Delivery {
         &self.readers
     }
 
-    /// Whether anybody waits for the answer.
+    /// Whether the client waits for the answer.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.state().is_left && !self.readers.is_stopped()
     }
 
-    /// The client no longer waits for it.
+    /// Records that the client has left.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
         state.is_left = true;
@@ -102,7 +102,7 @@ impl Delivery {
         }
     }
 
-    fn less(&self, state: &mut State, bytes: usize) {
+    fn less(&self, state: &mut DeliveryState, bytes: usize) {
         state.outstanding = state.outstanding.saturating_sub(bytes);
         let outstanding = state.outstanding;
         if let Some(reservation) = &mut state.reservation {
@@ -114,10 +114,10 @@ impl Delivery {
         }
     }
 
-    /// Puts a part behind those that are there; waits while too much of them has not been taken.
+    /// Appends a part; blocks while too much is outstanding.
     pub(crate) fn put(&self, part: Vec<u8>) -> Result<(), GivenUp> {
         let mut state = self.state();
-        while state.outstanding >= AHEAD && !state.is_left {
+        while state.outstanding >= MAX_OUTSTANDING && !state.is_left {
             if self.readers.is_stopped() {
                 return Err(GivenUp);
             }
@@ -138,11 +138,11 @@ impl Delivery {
         Ok(())
     }
 
-    /// If its making has not ended in order, it has ended now.
+    /// Ends the answer if its thread has not.
     pub(crate) fn abandon(&self) {
         let mut state = self.state();
         if state.made.is_none() {
-            state.made = Some(Made::InPart);
+            state.made = Some(AnswerEnd::InPart);
             self.less(&mut state, 0);
             if let Some(waker) = state.waker.take() {
                 waker.wake();
@@ -150,10 +150,10 @@ impl Delivery {
         }
     }
 
-    /// No part follows. What is outstanding keeps its share of the reservation.
+    /// Ends the answer. What is outstanding keeps its share of the reservation.
     pub(crate) fn end(&self, is_whole: bool, reservation: Reservation) {
         let mut state = self.state();
-        state.made = Some(if is_whole { Made::Whole } else { Made::InPart });
+        state.made = Some(if is_whole { AnswerEnd::Whole } else { AnswerEnd::InPart });
         state.reservation = Some(reservation);
         self.less(&mut state, 0);
         if let Some(waker) = state.waker.take() {
@@ -161,15 +161,15 @@ impl Delivery {
         }
     }
 
-    /// Whether the client has something to take, and how many bytes it has taken.
+    /// Whether the client has something to read, and how many bytes it has read.
     fn progress(&self) -> (bool, u64) {
         let state = self.state();
         (state.outstanding > 0, state.written)
     }
 
-    /// Looks after the answer until the client has it, and gives the client up if it is too slow.
+    /// Watches the answer until the client has it, and gives up a client that is too slow.
     pub(crate) async fn watch(self: Arc<Self>, slow: SlowClient) {
-        // While it had something to take: making the answer is no fault of the client.
+        // Measured only while there was something to read: a slow answer is not the client's fault.
         let (mut waited, mut stalled, mut taken) = (Duration::ZERO, Duration::ZERO, 0);
         let patience = Duration::from_secs(self.readers.limits().write_seconds);
         loop {
@@ -186,9 +186,9 @@ impl Delivery {
             if !has_more || written > taken {
                 (stalled, taken) = (Duration::ZERO, written);
             }
-            let is_slow = stalled > patience || waited > patience.saturating_add(Duration::from_secs(written / SLOWEST));
+            let is_slow = stalled > patience || waited > patience.saturating_add(Duration::from_secs(written / MIN_BYTES_PER_SECOND));
             if is_slow || self.readers.is_stopped() {
-                // First, or the connection sees no more than an answer that breaks off.
+                // Notify first: otherwise the connection only sees an answer that breaks off.
                 slow.0.notify_one();
                 self.leave();
                 return;
@@ -211,15 +211,15 @@ impl hyper::body::Body for Parts {
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, GivenUp>>> {
         let mut state = self.0.state();
         if let Some(part) = state.waiting.pop_front() {
-            let held = Held {
+            let held = BufferedPart {
                 part,
                 delivery: Arc::clone(&self.0),
             };
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(held)))));
         }
         match state.made {
-            Some(Made::Whole) if !state.is_left => Poll::Ready(None),
-            Some(Made::InPart) => Poll::Ready(Some(Err(GivenUp))),
+            Some(AnswerEnd::Whole) if !state.is_left => Poll::Ready(None),
+            Some(AnswerEnd::InPart) => Poll::Ready(Some(Err(GivenUp))),
             _ if state.is_left => Poll::Ready(Some(Err(GivenUp))),
             _ => {
                 state.waker = Some(context.waker().clone());
@@ -230,14 +230,14 @@ impl hyper::body::Body for Parts {
 
     fn is_end_stream(&self) -> bool {
         let state = self.0.state();
-        state.waiting.is_empty() && state.made == Some(Made::Whole) && !state.is_left
+        state.waiting.is_empty() && state.made == Some(AnswerEnd::Whole) && !state.is_left
     }
 
     fn size_hint(&self) -> SizeHint {
         let state = self.0.state();
         let waiting = state.waiting.iter().map(Vec::len).sum::<usize>() as u64;
         match state.made {
-            Some(Made::Whole) => SizeHint::with_exact(waiting),
+            Some(AnswerEnd::Whole) => SizeHint::with_exact(waiting),
             _ => SizeHint::default(),
         }
     }
@@ -251,19 +251,19 @@ impl Drop for Parts {
     }
 }
 
-/// A part that the connection buffers until it is written.
-struct Held {
+/// A part buffered by the connection until it is sent.
+struct BufferedPart {
     part: Vec<u8>,
     delivery: Arc<Delivery>,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BufferedPart {
     fn as_ref(&self) -> &[u8] {
         &self.part
     }
 }
 
-impl Drop for Held {
+impl Drop for BufferedPart {
     fn drop(&mut self) {
         let mut state = self.delivery.state();
         state.written += self.part.len() as u64;

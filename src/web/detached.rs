@@ -6,8 +6,8 @@ use std::thread::available_parallelism;
 
 use tokio::sync::Semaphore;
 
-/// Threads for work of one kind. Work that has begun keeps its turn until it ends, also where nobody waits for it any more:
-/// clients that hang up and ask again do not multiply it.
+/// Threads for one kind of work. Work keeps its permit until it ends, even if its client is gone: clients that hang up and
+/// retry do not multiply it.
 #[derive(Debug)]
 pub(crate) struct Detached(Arc<Semaphore>);
 
@@ -19,7 +19,7 @@ impl Default for Detached {
 }
 
 impl Detached {
-    /// Waits for a turn and for the work; `None`: it panicked, or the program ends.
+    /// Runs work once there is a permit; `None`: it panicked, or the program is ending.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
         let work = move || {

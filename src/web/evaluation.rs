@@ -1,9 +1,9 @@
-//! Judgements by people of a run or of a step: a note, a label, a score.
+//! People's judgements of a run or a step: a note, a label, a score.
 //!
-//! It is stored as a separate span below the one that it judges, in OpenInference's words (`EVALUATOR`,
-//! `evaluations.0.evaluation.*`), so every format has it as it has the judgements of programs. Its times are the end of what it
-//! judges: a note of next week does not make a run take a week. Its author and time are in its metadata, as `annotator` and
-//! `annotated_at`. Of one name, step and person the last one counts; one that withdraws takes it back. The log keeps all.
+//! A judgement is stored as a separate span below the judged one, with OpenInference's keys (`EVALUATOR`,
+//! `evaluations.0.evaluation.*`), so every format shows it like judgements by programs. Both its times are the end of what
+//! it judges: a note a week later does not make the run last a week. Its author and time are in its metadata, as `annotator`
+//! and `annotated_at`. For each name, step and person the last one counts; one that withdraws removes it. The log keeps all.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,18 +29,18 @@ use crate::run::{Observed, Run, Step};
 use crate::span::{ANNOTATION_SCOPE, Resource, Scope, Span, SpanId, TraceId};
 use crate::store;
 
-/// Characters of a name, of a label and of the author.
+/// Maximum characters of a name, a label and the author.
 const SHORT: usize = 200;
-/// Bytes of a note.
+/// Maximum bytes of a note.
 const NOTE: usize = 64 << 10;
-/// Bytes of a body: a note with the escapes of JSON or of a form, and the rest.
+/// Maximum bytes of a body: a note with the escapes of JSON or of a form, and the rest.
 pub(crate) const EVALUATION_BYTES: usize = 512 << 10;
 
-/// The judgement. At least one of score, label and explanation is there, unless it withdraws.
+/// A new judgement. It has at least one of score, label and explanation, unless it withdraws.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewEvaluation {
-    /// The span that is judged, in hexadecimal digits; without it the run.
+    /// The judged span, in hexadecimal digits; without it, the run.
     pub span_id: Option<String>,
     /// What is judged, for example `helpfulness`.
     pub name: Option<String>,
@@ -52,12 +52,12 @@ pub(crate) struct NewEvaluation {
     pub explanation: Option<String>,
     /// The author. If tokens are required, the token's name replaces it.
     pub annotator: Option<String>,
-    /// Takes back what the same person judged before by this name.
+    /// Withdraws the same person's earlier judgement with this name.
     #[serde(default)]
     pub withdraw: bool,
 }
 
-/// An evaluation as it is stored.
+/// An evaluation in its stored form.
 #[derive(Debug)]
 pub(crate) struct Judged {
     /// An `ExportTraceServiceRequest` with its span.
@@ -66,7 +66,7 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// The answer to a program.
+    /// The response for a program.
     #[must_use]
     pub(crate) fn created(&self) -> Response<Body> {
         let mut response = json_reply(self.answer.to_string());
@@ -74,7 +74,7 @@ impl Judged {
         response
     }
 
-    /// The span that is judged.
+    /// The judged span.
     #[must_use]
     pub(crate) fn evaluates(&self) -> Option<&str> {
         self.answer.get("evaluates").and_then(Value::as_str)
@@ -82,12 +82,12 @@ impl Judged {
 }
 
 impl NewEvaluation {
-    /// Of the body of a request.
+    /// Parses the body of a request.
     pub(crate) fn from_json(body: &[u8]) -> Result<Self, Problem> {
         serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("the body is not a valid evaluation: {error}")))
     }
 
-    /// From the fields of a form, where empty means absent.
+    /// Reads the fields of a form, where empty means absent.
     pub(crate) fn from_form<'a>(fields: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> Result<Self, Problem> {
         let mut said = Self::default();
         for (name, value) in fields {
@@ -96,7 +96,7 @@ impl NewEvaluation {
             match &*name {
                 "span_id" => said.span_id = text,
                 "name" => said.name = text,
-                // The button that was pressed comes before a field that has other words.
+                // The pressed button takes precedence over a field with other text.
                 "label" => said.label = said.label.or(text),
                 "explanation" => said.explanation = text,
                 "annotator" => said.annotator = text,
@@ -141,11 +141,11 @@ impl NewEvaluation {
 }
 
 impl Web {
-    /// An evaluation of a trace as a span. `annotator`: the name of the request's token.
+    /// Builds the span of an evaluation. `annotator`: the name of the request's token.
     ///
     /// # Errors
     ///
-    /// The answer that refuses it: it is empty, or there is no such trace or span.
+    /// The response that refuses it: it is empty, or there is no such trace or span.
     pub(crate) async fn evaluated(
         self: Arc<Self>,
         asked: Reading,
@@ -188,7 +188,7 @@ fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> R
     })
 }
 
-/// The span of a judgement that is made now, and its time.
+/// The span of a judgement made now, and its time.
 pub(crate) fn annotation(run: &Run, said: &NewEvaluation) -> Result<(Span, String), Problem> {
     let step = step(run, said.span_id.as_deref())?;
     let annotator = text(&said.annotator);
@@ -200,7 +200,7 @@ pub(crate) fn annotation(run: &Run, said: &NewEvaluation) -> Result<(Span, Strin
             return Err(Problem::not_found(format!("there is no judgement {name}{by} to withdraw")));
         }
     }
-    // A clock that goes back does not put a correction before what it corrects.
+    // If the clock goes back, a correction must still come after what it corrects.
     let last = run.annotations.iter().filter_map(|earlier| earlier.at).max();
     let now = last.map_or(store::now(), |last| store::now().max(last.0.saturating_add(1)));
     let at = Timestamp::from_nanosecond(now.into()).map(|at| at.to_string()).unwrap_or_default();
@@ -215,7 +215,7 @@ fn name(said: &NewEvaluation) -> String {
     text(&said.name).unwrap_or_else(|| "feedback".to_owned())
 }
 
-/// The step that is judged: the one of a span, else the run's first.
+/// The judged step: that of the span, else the run's first.
 fn step<'a>(run: &'a Run, span_id: Option<&str>) -> Result<&'a Step, Problem> {
     let Some(text) = span_id else {
         let root = run.root.and_then(|root| run.steps.get(root)).filter(|step| step.span_id.is_some());

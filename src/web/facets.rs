@@ -1,4 +1,4 @@
-//! What the filters of a list compare, in memory. To read the summary of each run takes several times as long.
+//! A cache of the values that list filters compare. Reading the summary of each run takes several times as long.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,19 +7,19 @@ use crate::hash::{HashMap, HashSet};
 use crate::span::TraceId;
 use crate::store::TraceRow;
 
-/// The most runs that are kept, at about 60 bytes each. When there are more, all are forgotten.
+/// Maximum number of cached runs, about 60 bytes each. When it is reached, the cache is cleared.
 const RUNS: usize = 1 << 18;
-/// The most bytes of distinct facets that are kept. When there are more, all are forgotten.
+/// Maximum bytes of distinct facets. When it is reached, the cache is cleared.
 const NAMES: usize = 8 << 20;
 
-/// What the filters compare of one run.
+/// The values of one run that filters compare.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Facet {
     /// Whether an agent did anything.
     pub(crate) agent_work: bool,
     /// [`Summary::status`].
     pub(crate) status: String,
-    /// The root agent, and all that did something.
+    /// The root agent, and all active agents.
     pub(crate) agents: Vec<String>,
     /// The models.
     pub(crate) models: Vec<String>,
@@ -58,7 +58,7 @@ impl Facet {
     }
 }
 
-/// The facets of runs at a revision.
+/// The facets of runs, each for a revision.
 #[derive(Debug, Default)]
 pub(crate) struct Facets(Mutex<Known>);
 
@@ -74,14 +74,14 @@ impl Facets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those of a run, if they are known at this revision.
+    /// The facets of a run, if cached for this revision.
     pub(crate) fn get(&self, trace_id: TraceId, revision: u64) -> Option<Arc<Facet>> {
         let known = self.known();
         let (of, facet) = known.of.get(&trace_id)?;
         (*of == revision).then(|| Arc::clone(facet))
     }
 
-    /// Keeps those of a run whose summary is settled.
+    /// Caches the facets of a run whose summary is settled.
     pub(super) fn put(&self, row: &TraceRow, summary: &Summary) {
         let facet = Facet::of(summary);
         let mut known = self.known();

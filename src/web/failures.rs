@@ -1,4 +1,4 @@
-//! Failures of many runs as groups: those of one error class, one operation and one message without its numbers.
+//! Groups the failures of many runs: by error class, operation, and message without numbers.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,27 +11,27 @@ use crate::hash::HashMap;
 /// Failures of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Failures {
-    /// How they failed; its count is that of all operations.
+    /// The kind of failure; its count is that of all operations.
     #[serde(flatten)]
     pub(crate) failed: FailedAs,
-    /// Runs with such a failure.
+    /// Number of runs with such a failure.
     pub(crate) runs: u64,
-    /// Start of the first of them.
+    /// Start of the first such run.
     pub(crate) first_unix_nano: u64,
-    /// Start of the last of them.
+    /// Start of the last such run.
     pub(crate) last_unix_nano: u64,
-    /// The last of them.
+    /// The last such run.
     pub(crate) last_trace_id: String,
-    /// Runs with it, and all runs, of each version that has such a run; the empty version is that of runs without one.
+    /// For each version with such a run: the number of runs with the failure, and of all runs; empty: runs without a version.
     pub(crate) versions: BTreeMap<String, (u64, u64)>,
 }
 
-/// Groups as runs are added to them.
+/// Groups that runs are added to.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     places: HashMap<FailedAs, usize>,
     list: Vec<Failures>,
-    /// How many runs each version has.
+    /// Number of runs of each version.
     versions: BTreeMap<String, u64>,
 }
 
@@ -65,7 +65,7 @@ impl Groups {
         }
     }
 
-    /// The groups, those with most failures first.
+    /// The groups, those with the most failures first.
     pub(crate) fn into_list(self) -> Vec<Failures> {
         let Self { mut list, versions, .. } = self;
         for group in &mut list {

@@ -1,4 +1,4 @@
-//! Documents that are sent to be stored as spans.
+//! Documents submitted for storage as spans.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ use crate::span::{Span, TraceId, UnixNanos};
 /// Documents that were read.
 #[derive(Debug)]
 pub(crate) struct Imported {
-    /// An `ExportTraceServiceRequest` of each trace of a document: the same document gives the same bytes, whatever else comes
-    /// with it.
+    /// An `ExportTraceServiceRequest` for each trace of a document: the same document gives the same bytes, whatever else is
+    /// submitted with it.
     pub messages: Vec<Vec<u8>>,
     traces: Vec<TraceId>,
     documents: usize,
     notes: Vec<Note>,
 }
 
-/// `begin`: when a run began whose document has no times.
+/// `begin`: the start of a run whose document has no times.
 pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) -> UnixNanos) -> Result<Imported, Problem> {
     let format = format.map(single::format_of).transpose()?;
     let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
     let (mut messages, mut documents, mut notes) = (BTreeMap::new(), 0, Vec::new());
-    // Of the documents before one that is read only the bytes of their spans are in memory.
+    // Of earlier documents, only the bytes of their spans are in memory.
     let take = &mut |format, mut read: Disassembled| {
         formats::begin_at(format, &mut read.spans, |trace_id| Some(begin(trace_id)));
         let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
@@ -42,7 +42,7 @@ pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) ->
         notes.extend(read.notes);
         documents += read.documents;
     };
-    // All of the body, or nothing.
+    // The whole body is read, or nothing.
     formats::disassemble_each(format, text, &mut formats::alone, take, &mut Err).map_err(refused)?;
     if documents == 0 {
         return Err(Problem::invalid("the body has no document"));
@@ -55,7 +55,7 @@ pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) ->
     })
 }
 
-/// Bytes that reading documents takes.
+/// Memory needed to read documents.
 #[must_use]
 pub(crate) fn cost_of_documents(text: &[u8]) -> usize {
     DocumentSizes::of(text).reading()
@@ -84,7 +84,7 @@ fn refused(error: DisassembleError) -> Problem {
 }
 
 impl Imported {
-    /// The answer, once the spans are on the disk.
+    /// The response, once the spans are on disk.
     #[must_use]
     pub(crate) fn answer(&self, stored: usize, duplicates: usize, deleted: usize) -> Response<Body> {
         let traces: Vec<String> = self.traces.iter().map(ToString::to_string).collect();

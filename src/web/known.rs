@@ -1,4 +1,4 @@
-//! What a list knows of a run, for expressions that select runs: a run is read only if that does not decide.
+//! Evaluates expressions that select runs from what a list knows: a run is read only if that does not decide.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,14 @@ impl Facts for Listed {
 
     fn texts(&self, field: &TextField) -> Option<Vec<Cow<'_, str>>> {
         let summary = self.read()?;
-        // Names that are too long are in no list, and a list has an end.
+        // A list omits names that are too long, and has a maximum length.
         let are_all = |names: &[String]| (1..Summary::NAMES).contains(&names.len());
         match field {
             TextField::Agent => are_all(&summary.agents).then(|| Self::texts_of(summary.agents.iter().chain(&summary.agent))),
             TextField::Model => are_all(&summary.models).then(|| Self::texts_of(summary.models.iter())),
             TextField::Trace => Some(vec![self.trace_id.as_str().into()]),
             TextField::Version => Some(Self::texts_of(summary.version.iter())),
-            // What is listed is cut, but that there is none is known.
+            // Listed texts are shortened, but their absence is certain.
             TextField::Question => summary.question.is_none().then(Vec::new),
             TextField::Answer => summary.answer.is_none().then(Vec::new),
             TextField::Error => (summary.status == "ok").then(Vec::new),
@@ -50,7 +50,7 @@ impl Facts for Listed {
                 let scores = self.judgements()?.filter(|score| score.name.as_ref() == Some(name));
                 Some(scores.filter_map(|score| score.score).collect())
             }
-            // Those of a list are of fewer kinds of calls.
+            // A list's sums cover fewer kinds of calls.
             NumberField::TokensIn | NumberField::TokensOut | NumberField::TokensTotal => None,
         }
     }
@@ -65,12 +65,12 @@ impl Facts for Listed {
 }
 
 impl Listed {
-    /// What the agent did, if that is known.
+    /// The summary, if the trace was read.
     fn read(&self) -> Option<&Summary> {
         Some(&self.summary).filter(|summary| !summary.status.is_empty() && summary.status != "too_large")
     }
 
-    /// All judgements, if the list has all and none is cut.
+    /// All judgements, if the list has all of them in full.
     fn judgements(&self) -> Option<impl Iterator<Item = &Score>> {
         let scores = &self.read()?.scores;
         let is_cut = |text: &Option<String>| text.as_ref().is_some_and(|text| text.ends_with('…'));

@@ -16,7 +16,7 @@ use crate::view::totals::Cost;
 use crate::view::totals::{self, Totals};
 use crate::view::{errors, step};
 
-/// The program's version, and a number that rises when a summary of the same version changes.
+/// The program's version, and a number that increases when the summary changes within a version.
 const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+7");
 
 /// One trace in a list.
@@ -35,15 +35,15 @@ pub struct Listed {
     pub start_unix_nano: u64,
     /// Latest end, nanoseconds since 1970; 0 if none has one.
     pub end_unix_nano: u64,
-    /// How many spans came.
+    /// Number of spans received.
     pub spans: u64,
-    /// How many log records came.
+    /// Number of log records received.
     pub logs: u64,
-    /// How many spans failed.
+    /// Number of spans that failed.
     pub failed_spans: u64,
     /// Bytes in the log.
     pub bytes: u64,
-    /// Grows whenever something of the trace comes.
+    /// Grows with everything that arrives for the trace.
     pub revision: u64,
     /// What the agent did.
     #[serde(flatten)]
@@ -51,7 +51,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Bytes of the names in it, which may be long.
+    /// Size of the names in it, which may be long.
     pub(crate) fn names(&self) -> usize {
         let Self {
             root,
@@ -88,7 +88,7 @@ impl Listed {
     }
 }
 
-/// What the agent did, from its run.
+/// What the agent did, computed from its run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
@@ -96,50 +96,50 @@ pub struct Summary {
     pub agent_work: bool,
     /// The root agent's name, cut to [`Summary::NAME`] bytes.
     pub agent: Option<String>,
-    /// The model that most calls went to, cut to [`Summary::NAME`] bytes.
+    /// The model with the most calls, cut to [`Summary::NAME`] bytes.
     pub model: Option<String>,
-    /// `ok`, `error`, `cancelled` or `running`; `too_large`: the trace takes more memory than reading may, so nothing of this is known.
+    /// `ok`, `error`, `cancelled` or `running`; `too_large`: reading the trace takes too much memory, so the rest is unknown.
     pub status: String,
-    /// Calls of language models.
+    /// Number of language model calls.
     pub model_calls: u64,
-    /// Executions of tools.
+    /// Number of tool executions.
     pub tool_calls: u64,
-    /// Tokens that went into models; `None`: no call records them.
+    /// Input tokens of models; `None`: no call records them.
     pub input_tokens: Option<u64>,
-    /// Tokens that came out; `None`: no call records them.
+    /// Output tokens of models; `None`: no call records them.
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no span records it.
     pub cost_usd: Option<f64>,
-    /// Whether a part of it is computed by the user's prices.
+    /// Whether part of it was computed from the user's prices.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cost_computed: bool,
-    /// What the document or the client that it came from calls it, where that is no trace id.
+    /// The run's name in the document or client it came from, unless that is a trace id.
     pub name: Option<String>,
     /// The run's reward; `None`: no span records one.
     pub reward: Option<f64>,
-    /// What was answered last, cut as the question is.
+    /// The last answer, shortened like the question.
     pub answer: Option<String>,
-    /// The judgements of the run and its operations, [`Summary::SCORES`] at most.
+    /// Judgements of the run and its operations, at most [`Summary::SCORES`].
     pub scores: Vec<Score>,
-    /// The names of all agents that did something, [`Summary::NAMES`] at most.
+    /// The names of all active agents, at most [`Summary::NAMES`].
     pub agents: Vec<String>,
-    /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
+    /// The names of all requested or responding models, at most [`Summary::NAMES`].
     pub models: Vec<String>,
     /// The agent's version, else the service's, cut to [`Summary::NAME`] bytes.
     pub version: Option<String>,
-    /// Why the run failed, else why the first of its operations did that failed; cut as the question is.
+    /// Why the run failed, else why its first failed operation did; shortened like the question.
     pub error: Option<String>,
-    /// The failures of its operations, equal ones once, [`Summary::FAILED`] at most.
+    /// Distinct failures of its operations, at most [`Summary::FAILED`].
     pub failed: Vec<FailedAs>,
-    /// What was asked first, cut to [`Summary::WORDS`] columns on one line.
+    /// The first question, on one line of at most [`Summary::WORDS`] columns.
     pub question: Option<String>,
-    /// How many operations failed.
+    /// Number of failed operations.
     pub failures: u64,
-    /// How many oddities of the data were found.
+    /// Number of findings about the data.
     pub findings: u64,
-    /// How many spans are annotations: judgements by people, which are not among [`Listed::spans`].
+    /// Number of annotation spans: people's judgements, which [`Listed::spans`] does not include.
     pub annotations: u64,
-    /// The program that computed this: another one may see more.
+    /// The program that computed this: another version may see more.
     pub computed_by: String,
 }
 
@@ -153,12 +153,12 @@ pub struct Score {
     pub score: Option<f64>,
     /// For example `pass`.
     pub label: Option<String>,
-    /// The person who judged when the run was over; empty where nobody is named, `None` for judgements of programs.
+    /// The person who judged after the run; empty if unnamed, `None` for judgements by programs.
     pub annotator: Option<String>,
 }
 
 impl Score {
-    /// `feedback=good`, `help=0.25`; `feedback` of a note alone.
+    /// `feedback=good`, `help=0.25`; for a note alone, `feedback`.
     pub(crate) fn words(&self) -> String {
         let name = self.name.as_deref().unwrap_or("not named");
         let value = self.label.clone().or_else(|| self.score.map(|score| score.to_string()));
@@ -166,7 +166,7 @@ impl Score {
     }
 }
 
-/// How operations failed, without what differs from one to the next.
+/// How operations failed, without what differs between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FailedAs {
@@ -174,16 +174,16 @@ pub struct FailedAs {
     pub error_type: Option<String>,
     /// The kind of the operation.
     pub kind: String,
-    /// The tool, the model or the agent.
+    /// Name of the tool, model or agent.
     pub name: String,
-    /// Its words with `#` for numbers, cut as the question is.
+    /// The message with `#` for numbers, shortened like the question.
     pub message: String,
-    /// How many operations of the run.
+    /// Number of operations of the run.
     pub count: u64,
 }
 
 impl Summary {
-    /// Of a trace that takes more memory than reading may.
+    /// For a trace that takes too much memory to read.
     pub(crate) fn too_large() -> Self {
         Self {
             status: "too_large".to_owned(),
@@ -191,7 +191,7 @@ impl Summary {
         }
     }
 
-    /// What it cost.
+    /// The cost of the run.
     pub(crate) fn cost(&self) -> Option<Cost> {
         Cost::of(self.cost_usd, self.cost_computed)
     }
@@ -202,18 +202,18 @@ impl Summary {
         self.scores.iter().any(|score| score.annotator.is_some())
     }
 
-    /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
+    /// Maximum number of agents and of models. Names longer than [`Summary::NAME`] are left out: lists have many runs.
     pub const NAMES: usize = 64;
-    /// Questions and answers are cut to so many columns.
+    /// Maximum columns of questions and answers.
     pub const WORDS: usize = 200;
-    /// So many judgements are listed.
+    /// Maximum number of judgements.
     pub const SCORES: usize = 16;
-    /// So many ways to fail are listed.
+    /// Maximum number of kinds of failures.
     pub const FAILED: usize = 8;
-    /// The longest name of an agent or a model in the lists of them, in bytes.
+    /// Maximum bytes of an agent's or model's name in the lists of names.
     pub const NAME: usize = 256;
 
-    /// Reads a run.
+    /// Summarises a run.
     #[must_use]
     pub fn of(run: &Run) -> Self {
         let count = |kind: Kind| run.steps.iter().filter(|step| step.operation.kind == kind).count() as u64;
@@ -229,7 +229,7 @@ impl Summary {
         for model in calls().filter_map(|call| call.model.name()) {
             *models.get_or_insert_with(&model, || 0) += 1;
         }
-        // The first of those with most calls.
+        // The first of those with the most calls.
         let model = models.into_list().into_iter().rev().max_by_key(|(_, count)| *count);
         let totals = Totals::of(run);
         Self {
@@ -276,14 +276,14 @@ fn words(said: &Value) -> String {
     one_line(&content::text(said), Summary::WORDS)
 }
 
-/// Why a run failed, else why its first operation did that failed.
+/// Why a run failed, else why its first failed operation did.
 fn error(run: &Run) -> Option<String> {
     let of_steps = || run.steps.iter().find_map(|step| step.operation.failure.as_ref());
     let failure = run.failure.as_ref().map(|failed| &failed.failure).or_else(of_steps)?;
     Some(one_line(&errors::words(failure), Summary::WORDS))
 }
 
-/// The failures of operations, equal ones once, in the order in which they came first.
+/// Distinct failures of operations, in order of first occurrence.
 fn failed(run: &Run) -> Vec<FailedAs> {
     let mut counts: Keyed<FailedAs, u64> = Keyed::default();
     for step in &run.steps {
@@ -301,7 +301,7 @@ fn failed(run: &Run) -> Vec<FailedAs> {
     counts.map(|(failed, count)| FailedAs { count, ..failed }).collect()
 }
 
-/// The judgements, those of people first and the latest of them first.
+/// The judgements: first people's, latest first.
 fn scores(run: &Run) -> Vec<Score> {
     let of_people = run.annotations.iter().rev();
     let of_people = of_people.filter_map(|said| Some((said.counting()?, Some(said.annotator.clone().unwrap_or_default()))));
@@ -317,7 +317,7 @@ fn scores(run: &Run) -> Vec<Score> {
     scores.collect()
 }
 
-/// Each name once, in order.
+/// Distinct names, in order.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut found: Distinct<&str> = Distinct::default();
     for name in names.filter(|name| name.len() <= Summary::NAME) {
@@ -329,7 +329,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     found.into_list().map(str::to_owned).collect()
 }
 
-/// The traces that match a filter, with what the agent did in each. That is computed once a revision.
+/// The traces that match a filter, with what the agent did in each, computed once for each revision.
 ///
 /// # Errors
 ///
@@ -339,7 +339,7 @@ pub fn list(store: &dyn Read, vocabulary: &Vocabulary, filter: &Filter) -> Resul
     rows.into_iter().map(|row| listed(store, vocabulary, row)).collect()
 }
 
-/// The same without what the agent did.
+/// The same, without what the agent did.
 ///
 /// # Errors
 ///
@@ -363,21 +363,21 @@ fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result
     Ok(summarised(store, vocabulary, row, stored))
 }
 
-/// The same of a trace that has been read. It is kept, unless time changes it.
+/// The same for a trace that was read. The result is stored unless it depends on time.
 pub(crate) fn summarised(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, stored: Stored) -> Summary {
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let computed_by = computed_by(vocabulary);
     let summary = runs.first().map(Summary::of).unwrap_or_default();
     let summary = Summary { computed_by, ..summary };
-    // What time changes is not kept.
+    // Do not store what depends on time.
     if !is_damaged && !runs.first().is_some_and(awaits_root) {
         keep(store, row, &summary);
     }
     summary
 }
 
-/// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.
+/// Stores a summary for the revision of its trace. Only an optimisation: a failure is ignored.
 pub(crate) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
     if let Ok(text) = serde_json::to_string(summary) {
         let _ = store.put_summary(row.trace_id, row.revision, &text);
@@ -401,7 +401,7 @@ pub(crate) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-/// The program that computes summaries, and the prices that it has.
+/// Identifies the program that computes summaries, and its prices.
 pub(crate) fn computed_by(vocabulary: &Vocabulary) -> String {
     match vocabulary.prices() {
         none if *none == Prices::default() => COMPUTED_BY.to_owned(),

@@ -13,13 +13,13 @@ use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
 use crate::store::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Unwanted};
 
-/// Lists are this long by default.
-const USUAL: usize = 50;
-/// And never longer than this.
-const MOST: usize = 1_000;
-/// A list ends when the names in it take so much: they may be long.
+/// Default length of a list.
+const DEFAULT_LENGTH: usize = 50;
+/// Maximum length of a list.
+const MAX_LENGTH: usize = 1_000;
+/// Maximum bytes of names in a list, since they may be long.
 pub(crate) const NAME_BYTES: usize = 1 << 20;
-/// What a list takes while it is made.
+/// Memory for building a list.
 pub(crate) const MEMORY: usize = 8 << 20;
 
 fn number(name: &str, value: &str) -> Result<u64, Problem> {
@@ -30,21 +30,21 @@ fn number(name: &str, value: &str) -> Result<u64, Problem> {
 
 fn limit(value: &str) -> Result<usize, Problem> {
     match usize::try_from(number("limit", value)?) {
-        Ok(limit @ 1..=MOST) => Ok(limit),
+        Ok(limit @ 1..=MAX_LENGTH) => Ok(limit),
         _ => Err(Problem::invalid(format!(
-            "limit={value} is not 1 to {MOST}; for further traces, set `after` to the `next` of the answer"
+            "limit={value} is not 1 to {MAX_LENGTH}; for further traces, set `after` to the `next` of the answer"
         ))),
     }
 }
 
-/// Ids by their first digits.
+/// Parses the first digits of an id.
 fn id(digits: &str) -> Result<IdPrefix, Problem> {
     IdPrefix::parse(digits).ok_or_else(|| Problem::invalid(format!("id={digits} is not 32 hexadecimal digits, or the first of them")))
 }
 
 pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut filter = Filter {
-        limit: Some(USUAL),
+        limit: Some(DEFAULT_LENGTH),
         name_bytes: Some(NAME_BYTES),
         ..Filter::default()
     };
@@ -73,7 +73,7 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     }
     answer.reserve_in_all(MEMORY)?;
     let rows = web.store.list(&filter)?;
-    let mut full = pages && (rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES);
+    let mut full = pages && (rows.len() >= filter.limit.unwrap_or(MAX_LENGTH) || names(&rows) >= NAME_BYTES);
     let (mut next, mut bytes) = (None, 0);
     let mut traces = Vec::with_capacity(rows.len());
     for row in rows {
@@ -106,7 +106,7 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     })
 }
 
-/// A page of the list. What is lost or deleted is told where there is any.
+/// A page of the list. Losses and deletions are included if there are any.
 #[derive(Serialize)]
 struct TracePage {
     traces: Vec<Listed>,
@@ -140,7 +140,7 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
     TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not the `next` of an answer")))
 }
 
-/// What the index has of a trace that may take long to read, unless what the agent did is known; `None`: it is known, or quickly read.
+/// The index entry of a trace that may take long to read and has no stored summary; `None`: it has one, or is quick to read.
 pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<Listed>, Problem> {
     if row.bytes <= most || listing::kept(&*web.store, &web.vocabulary, row)?.is_some() {
         return Ok(None);
@@ -153,7 +153,7 @@ pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<List
     Ok(Some(listing::with_summary(row.clone(), summary)))
 }
 
-/// With what the agent did. The memory that this takes is given back before the next trace.
+/// Adds what the agent did. The memory for this is released before the next trace.
 pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
     if let Some(summary) = listing::kept(&*web.store, &web.vocabulary, &row)? {
         web.facets.put(&row, &summary);
@@ -177,7 +177,7 @@ pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Li
 }
 
 pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let (mut most, mut after, mut summaries) = (USUAL, None, true);
+    let (mut most, mut after, mut summaries) = (DEFAULT_LENGTH, None, true);
     for (name, value) in query_pairs(asked.query()) {
         match name.as_str() {
             "limit" => most = limit(&value)?,
@@ -216,7 +216,7 @@ pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
     answer.json(&json!({ "sessions": sessions, "next": next }))
 }
 
-/// A session with what its runs did.
+/// A session, with what its runs did.
 pub(crate) fn session_listed(web: &Web, row: SessionRow, answer: &mut Answer) -> Result<SessionListed, Problem> {
     let mut session = SessionListed::bare(row);
     let mut runs = Vec::new();

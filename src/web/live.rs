@@ -1,4 +1,4 @@
-//! Live notice of changed traces: one reader of arrivals for all viewers.
+//! Live notification of changed traces: one reader of arrivals for all viewers.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,31 +10,31 @@ use super::readers::Readers;
 use crate::span::TraceId;
 use crate::store::{ArrivalLimits, Position, Store};
 
-/// What came together is reported together.
-const TOGETHER: Duration = Duration::from_millis(250);
-/// How often to look whether anybody still listens.
+/// Arrivals within this time are reported together.
+const REPORT_INTERVAL: Duration = Duration::from_millis(250);
+/// How often to check whether there still are listeners.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Bytes that are read at once.
-const READ: usize = 4 << 20;
-/// Further behind than this, what came is not read: whoever listens looks at all anew.
+/// Bytes read at a time.
+const READ_BYTES: usize = 4 << 20;
+/// If it is further behind than this, the reader skips ahead, and listeners reload everything.
 const BEHIND: u64 = 64 << 20;
-/// Messages that wait for a listener.
+/// Maximum messages waiting for a listener.
 const WAITING: usize = 64;
 
-/// What came.
+/// A notification.
 #[derive(Debug, Clone)]
-pub(crate) enum Came {
-    /// Something for these traces.
+pub(crate) enum Notification {
+    /// These traces have changed.
     For(Arc<BTreeSet<TraceId>>),
-    /// More than can be reported.
+    /// More has changed than can be listed.
     Much,
 }
 
-/// Tells of arrivals.
+/// Notifies listeners of arrivals.
 #[derive(Debug)]
 pub(crate) struct Live {
-    sender: broadcast::Sender<Came>,
-    /// Whether the reader is at work.
+    sender: broadcast::Sender<Notification>,
+    /// Whether the reader is running.
     reads: Mutex<bool>,
 }
 
@@ -48,8 +48,8 @@ impl Default for Live {
 }
 
 impl Live {
-    /// Hears of what comes from now on; `None`: the store is open for reading only.
-    pub(crate) fn listen(self: &Arc<Self>, store: &Arc<dyn Store>, readers: &Arc<Readers>) -> Option<broadcast::Receiver<Came>> {
+    /// Subscribes to further arrivals; `None`: the store is open for reading only.
+    pub(crate) fn listen(self: &Arc<Self>, store: &Arc<dyn Store>, readers: &Arc<Readers>) -> Option<broadcast::Receiver<Notification>> {
         let end = store.watch_end()?;
         let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
         let receiver = self.sender.subscribe();
@@ -60,7 +60,7 @@ impl Live {
         Some(receiver)
     }
 
-    /// Whether nobody listens any more; then the reader ends.
+    /// Whether there are no listeners left; the reader then ends.
     fn is_over(&self) -> bool {
         let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
         if self.sender.receiver_count() == 0 {
@@ -78,7 +78,7 @@ async fn read(live: Arc<Live>, store: Arc<dyn Store>, readers: Arc<Readers>, mut
             () = tokio::time::sleep(POLL_INTERVAL) => continue,
             () = readers.stopping() => break,
         }
-        tokio::time::sleep(TOGETHER).await;
+        tokio::time::sleep(REPORT_INTERVAL).await;
         let until = *end.borrow_and_update();
         let store = Arc::clone(&store);
         match readers.states.run(move || arrived(&*store, from, until)).await {
@@ -94,19 +94,19 @@ async fn read(live: Arc<Live>, store: Arc<dyn Store>, readers: Arc<Readers>, mut
     *live.reads.lock().unwrap_or_else(PoisonError::into_inner) = false;
 }
 
-/// What came behind a position, and where it ends.
-fn arrived(store: &dyn Store, mut from: Position, until: Position) -> (Position, Option<Came>) {
+/// The traces that changed after a position, and where reading ended.
+fn arrived(store: &dyn Store, mut from: Position, until: Position) -> (Position, Option<Notification>) {
     if store.bytes_behind(from) > BEHIND {
-        return (until, Some(Came::Much));
+        return (until, Some(Notification::Much));
     }
     let mut traces = BTreeSet::new();
     while from < until {
         let limits = ArrivalLimits {
-            bytes: READ,
+            bytes: READ_BYTES,
             latest: u64::MAX,
         };
         let Ok(arrivals) = store.read_arrivals(from, limits) else {
-            return (until, Some(Came::Much));
+            return (until, Some(Notification::Much));
         };
         traces.extend(arrivals.chunks.iter().filter_map(|chunk| chunk.trace_id));
         if arrivals.next <= from {
@@ -114,6 +114,6 @@ fn arrived(store: &dyn Store, mut from: Position, until: Position) -> (Position,
         }
         from = arrivals.next;
     }
-    let came = (!traces.is_empty()).then(|| Came::For(Arc::new(traces)));
+    let came = (!traces.is_empty()).then(|| Notification::For(Arc::new(traces)));
     (from, came)
 }

@@ -1,16 +1,15 @@
-//! The read side: documents computed when asked for, and the API over HTTP.
+//! The read side: documents computed on request, and the HTTP API.
 //!
-//! A list has 50 entries by default, and 1000 at most. Where it has more, `next` is what `after` is set to
-//! for those behind.
+//! A list has 50 entries by default, and 1000 at most. If there are more, `next` is the value of `after` for the next page.
 //!
-//! One document is answered as it is, several as a JSON array. `documents=array` asks for an array in any case,
-//! `documents=ndjson` (or `Accept: application/x-ndjson`) for one document a line.
+//! A single document is returned as it is, several as a JSON array. `documents=array` asks for an array in any case,
+//! `documents=ndjson` (or `Accept: application/x-ndjson`) for one document per line.
 //!
-//! Of a trace that is damaged on the disk there is no document (500, `DAMAGED`) unless the request has `damaged=allow`: then
-//! it is made of what is left. Reading has its own threads and memory ([`ReadLimits`]): 503 with `Retry-After` while others
-//! have them, 413 for what takes more than there are.
+//! A trace that is damaged on disk has no document (500, `DAMAGED`) unless the request has `damaged=allow`: then the
+//! document is built from what is left. Reading has its own threads and memory ([`ReadLimits`]): 503 with `Retry-After`
+//! while they are in use, 413 for what needs more than there is.
 //!
-//! The operations, their parameters and answers, and the right that each takes are one table (`openapi/paths.rs`), which is also
+//! One table (`openapi/paths.rs`) has the operations, their parameters and answers, and the right each requires; it is also
 //! the OpenAPI document at `/api/v1/openapi.json`. Routes take their paths and rights from it.
 
 pub(crate) mod allowance;

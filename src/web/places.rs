@@ -3,16 +3,16 @@
 use crate::span::SpanId;
 use crate::store::{ChunkKind, Position, Stored};
 
-/// The places of a trace's spans, with their log records.
+/// The chunks of a trace's spans and of their log records.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     chunks: Vec<(Position, ChunkKind)>,
-    /// Spans and the numbers of their chunks, in order.
+    /// Spans and indexes of their chunks, sorted.
     spans: Vec<(SpanId, u32)>,
 }
 
 impl Places {
-    /// Of a trace that was read from these chunks. Empty if they are not the chunks that were read: some are damaged, or more came meanwhile.
+    /// The places of a trace read from these chunks. Empty if other chunks were read: some are damaged, or more arrived meanwhile.
     pub(crate) fn of(stored: &Stored, chunks: Vec<(Position, ChunkKind)>) -> Self {
         if chunks.len() != stored.ends.len() {
             return Self::default();
@@ -32,12 +32,12 @@ impl Places {
         Self { chunks, spans }
     }
 
-    /// What they take.
+    /// Their size in memory.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.chunks) + size_of_val(&*self.spans)
     }
 
-    /// The chunks that have a span, in order of arrival; none if that is not known.
+    /// The chunks that have a span, in order of arrival; none if unknown.
     pub(crate) fn of_span(&self, span: SpanId) -> impl Iterator<Item = (Position, ChunkKind)> {
         let begin = self.spans.partition_point(|(id, _)| *id < span);
         let found = self

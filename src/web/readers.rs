@@ -1,4 +1,4 @@
-//! What reading may use: its own threads and memory, separate from receiving.
+//! The resources for reading: threads and memory of its own, separate from receiving.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,14 +8,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::detached::Detached;
 
-/// What reading may take.
+/// Limits for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// Bytes of memory that all requests in work may take together.
+    /// Maximum memory of all requests in progress together.
     pub bytes: usize,
-    /// Requests in work at once; each has a thread.
+    /// Maximum requests in progress; each has a thread.
     pub at_once: usize,
-    /// Seconds in which a client must take something of its answer; also how far it may lag behind 16 KiB a second.
+    /// Seconds within which a client must read some of its answer; also how far it may fall behind 16 KiB a second.
     pub write_seconds: u64,
 }
 
@@ -30,31 +30,31 @@ impl Default for ReadLimits {
 }
 
 /// How long a request waits for a thread.
-const PATIENCE: Duration = Duration::from_secs(5);
+const THREAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a request is not read for.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// All threads are taken, or too much of the memory.
+    /// All threads or too much of the memory are in use.
     Busy,
-    /// It takes more than all requests together may.
+    /// It needs more memory than there is for all requests together.
     TooLarge {
-        /// About how many bytes it takes.
+        /// Estimated bytes needed.
         bytes: usize,
-        /// How many there are.
+        /// Bytes available.
         limit: usize,
     },
-    /// Nobody waits for the answer any more, or the bridge ends.
+    /// The client has gone, or the bridge is stopping.
     Cancelled,
 }
 
-/// Keeps something for later with memory that it can give back.
+/// A cache that can release memory.
 pub(crate) trait Spare: Send + Sync + std::fmt::Debug {
-    /// Gives some back; `false`: it has none that nobody uses.
+    /// Releases some memory; `false`: everything is in use.
     fn give_back(&self) -> bool;
 }
 
-/// The threads and the memory of all read sides of a process.
+/// The threads and the memory of all read sides in a process.
 #[derive(Debug)]
 pub struct Readers {
     limits: ReadLimits,
@@ -62,18 +62,18 @@ pub struct Readers {
     bytes: AtomicUsize,
     stopped: AtomicBool,
     spare: Mutex<Vec<Weak<dyn Spare>>>,
-    /// Reads documents that are sent to be stored.
+    /// Threads for reading submitted documents.
     pub(crate) documents: Detached,
-    /// Reads and checks blocks.
+    /// Threads for reading and checking blocks.
     pub(crate) blocks: Detached,
-    /// Answers whether the bridge works, and what it counts.
+    /// Threads for health checks and metrics.
     pub(crate) states: Detached,
-    /// Closed at the end.
+    /// Closed when the readers stop.
     end: Semaphore,
 }
 
 impl Readers {
-    /// Readers with these limits.
+    /// Creates readers with these limits.
     #[must_use]
     pub fn new(limits: ReadLimits) -> Self {
         Self {
@@ -89,32 +89,32 @@ impl Readers {
         }
     }
 
-    /// Gives up what is in work, and begins nothing new.
+    /// Cancels requests in progress, and accepts no new ones.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.threads.close();
         self.end.close();
     }
 
-    /// Is asked for memory when a request needs it.
+    /// Adds a cache that is asked to release memory when a request needs it.
     pub(crate) fn add_spare(&self, spare: Weak<dyn Spare>) {
         let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|spare| spare.strong_count() > 0);
         all.push(spare);
     }
 
-    /// Has memory given back that is kept for later.
+    /// Asks the caches to release memory.
     fn make_room(&self) -> bool {
         let all = self.spare.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.iter().filter_map(Weak::upgrade).any(|spare| spare.give_back())
     }
 
-    /// Waits until they are stopped.
+    /// Waits until the readers are stopped.
     pub(crate) async fn stopping(&self) {
         let _ = self.end.acquire().await;
     }
 
-    /// Bytes that requests in work have reserved.
+    /// Memory reserved by requests in progress.
     #[must_use]
     pub fn reserved_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
@@ -128,9 +128,9 @@ impl Readers {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The right to use one thread.
+    /// Waits for the right to use one thread.
     pub(crate) async fn thread(&self) -> Result<OwnedSemaphorePermit, Refusal> {
-        match tokio::time::timeout(PATIENCE, Arc::clone(&self.threads).acquire_owned()).await {
+        match tokio::time::timeout(THREAD_TIMEOUT, Arc::clone(&self.threads).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Refusal::Cancelled),
             Err(_) => Err(Refusal::Busy),
@@ -138,7 +138,7 @@ impl Readers {
     }
 }
 
-/// Memory that one request may take; given back when dropped.
+/// Memory reserved for one request, released on drop.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     readers: Arc<Readers>,
@@ -153,7 +153,7 @@ impl Reservation {
         }
     }
 
-    /// Takes more.
+    /// Reserves more.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let limit = self.readers.limits.bytes;
         let wanted = self.bytes.saturating_add(bytes);
@@ -170,12 +170,12 @@ impl Reservation {
         Ok(())
     }
 
-    /// How much it is.
+    /// Bytes reserved.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes a part of it out.
+    /// Splits off a part.
     pub(crate) fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -185,12 +185,12 @@ impl Reservation {
         }
     }
 
-    /// Takes so much in all, if it is more than now.
+    /// Reserves up to this many bytes in total.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.grow(bytes.saturating_sub(self.bytes))
     }
 
-    /// Gives back all but so much.
+    /// Releases all but this many bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         self.readers.bytes.fetch_sub(less, Ordering::Relaxed);

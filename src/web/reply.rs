@@ -1,4 +1,4 @@
-//! Answers, and errors where there is none.
+//! Answers and errors.
 
 use std::io;
 
@@ -13,28 +13,28 @@ use crate::access::Denied;
 use crate::blocks::rules;
 use crate::store::{self, DeletedBefore};
 
-/// The methods of paths that are only read, only written, and both.
+/// Values of `Allow` for paths that can be read, written, or both.
 pub(crate) const GET: &str = "GET, HEAD";
 pub(crate) const POST: &str = "POST";
 pub(crate) const GET_AND_DELETE: &str = "GET, HEAD, DELETE";
 pub(crate) const DELETE: &str = "DELETE";
 pub(crate) const GET_AND_POST: &str = "GET, HEAD, POST";
 
-/// Whether an answer was made; what there is of it, was written.
+/// Whether an answer was completed; its content has been written.
 pub(crate) type Outcome = Result<(), Problem>;
 
-/// Why there is no answer. The body's form is OpenReward's.
+/// An error instead of an answer. The body has OpenReward's form.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
     challenge: Option<&'static str>,
-    /// The methods that are answered here.
+    /// The allowed methods.
     allow: Option<&'static str>,
-    /// Seconds after which the same request may have an answer.
+    /// Seconds after which to retry.
     retry: Option<u64>,
-    /// Where and how much.
+    /// Further details of the error.
     details: Box<Map<String, Value>>,
 }
 
@@ -55,7 +55,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
-    /// It was deleted on request.
+    /// The requested data was deleted on request.
     pub(crate) fn deleted(what: &str, before: DeletedBefore) -> Self {
         let details = [("deleted_unix_nano".to_owned(), before.time.into())];
         Self {
@@ -72,12 +72,12 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
     }
 
-    /// What was asked for is not there any more: it changed.
+    /// The requested revision no longer exists.
     pub(crate) fn changed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "CHANGED", message)
     }
 
-    /// What is asked for is damaged on the disk.
+    /// The requested data is damaged on disk.
     pub(crate) fn damaged(message: impl Into<String>) -> Self {
         Self {
             code: "DAMAGED",
@@ -109,18 +109,18 @@ impl Problem {
         }
     }
 
-    /// In words.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether what was asked for takes more memory than there is for all requests.
+    /// Whether it would need more memory than there is for all requests.
     pub(crate) fn is_too_large(&self) -> bool {
         self.code == "TOO_LARGE"
     }
 
     pub(crate) fn unready(error: &store::Error) -> Self {
-        // Without the path of the data directory: this is answered without a token.
+        // Without the path of the data directory, because this needs no token.
         let message = match error {
             store::Error::Full { .. } | store::Error::IndexFull { .. } => "the disk is full: free some space".to_owned(),
             store::Error::Poisoned { .. } => error.to_string(),
@@ -131,7 +131,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", message)
     }
 
-    /// `allow`: the methods that the path answers.
+    /// `allow`: the methods allowed for the path.
     pub(crate) fn method(method: &Method, allow: &'static str) -> Self {
         let others = match allow {
             GET => "use GET. Spans go to the OTLP ports",
@@ -169,7 +169,7 @@ impl Problem {
         Self::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "HEADERS", message)
     }
 
-    /// A block breaks a rule. `index`: its place in the list that was sent.
+    /// A block breaks a rule. `index`: its index in the submitted list.
     pub(crate) fn of_block(refusal: rules::Refusal, index: Option<usize>) -> Self {
         let status = StatusCode::from_u16(refusal.code.http_status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
         let mut details = refusal.details;
@@ -182,7 +182,7 @@ impl Problem {
         }
     }
 
-    /// What was sent has the form, and breaks a rule at this place.
+    /// The submitted data is well-formed but breaks a rule at this place.
     pub(crate) fn validation(message: impl Into<String>, details: Map<String, Value>) -> Self {
         Self {
             details: Box::new(details),
@@ -190,12 +190,12 @@ impl Problem {
         }
     }
 
-    /// The trace is not one that blocks may be added to.
+    /// Blocks cannot be added to this trace.
     pub(crate) fn recorded(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "TRACE_RECORDED", message)
     }
 
-    /// A request that writes is refused before anything is known of its content, or because it cannot be stored.
+    /// A write request is refused before its content is known, or because it cannot be stored.
     pub(crate) fn unread(status: u16, message: String, retry: Option<u64>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
         let code = match status {
@@ -212,7 +212,7 @@ impl Problem {
         }
     }
 
-    /// The store could not take it: it may be on the disk or not.
+    /// The store failed: the data may or may not be on disk.
     pub(crate) fn not_stored(error: &store::Error) -> Self {
         if let store::Error::Deleted { .. } = error {
             return Self::new(StatusCode::GONE, "DELETED", error.to_string());

@@ -1,4 +1,4 @@
-//! The content of a request.
+//! The content of requests.
 
 use std::convert::Infallible;
 
@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 use super::delivery::SlowClient;
 use super::reply::Problem;
 
-/// The content of a path.
+/// The variable parts of a path.
 #[derive(Debug)]
 pub struct Named<T>(
-    /// Its parts, decoded.
+    /// The decoded parts.
     pub T,
 );
 
@@ -32,7 +32,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
     }
 }
 
-/// A request that is answered by a thread of those that read.
+/// A request that is answered on a reader thread.
 #[derive(Debug)]
 pub struct Reading(pub(crate) Asked);
 
@@ -44,7 +44,7 @@ impl<S: Sync> FromRequestParts<S> for Reading {
     }
 }
 
-/// What is asked for.
+/// The content of a read request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     uri: Uri,
@@ -76,7 +76,7 @@ impl Asked {
         self.uri.query().unwrap_or_default()
     }
 
-    /// Something that the server knows of the request.
+    /// An extension of the request, set by the server.
     pub(crate) fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get()
     }
@@ -86,13 +86,13 @@ impl Asked {
         self.takes_gzip
     }
 
-    /// Whether the client has what this entity tag names.
+    /// Whether the client already has the version with this entity tag.
     pub(crate) fn knows(&self, tag: &str) -> bool {
         let known = self.known.iter().flat_map(|known| known.split(','));
         known.map(str::trim).any(|known| known == tag || known == "*")
     }
 
-    /// Whether one document a line is asked for.
+    /// Whether the client asks for one document per line.
     pub(crate) fn accepts_lines(&self) -> bool {
         let types = self.accept.iter().flat_map(|accept| accept.split(','));
         let mut essences = types.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
@@ -105,7 +105,7 @@ impl Asked {
     }
 }
 
-/// Whether a client says that it takes gzip: with a weight of 0 it does not.
+/// Whether a client accepts gzip, that is, with a weight other than 0.
 pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let named = headers
         .get(ACCEPT_ENCODING)

@@ -1,4 +1,4 @@
-//! A path that is answered.
+//! Routes of the API.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::access::Right;
 /// A route of the API.
 #[derive(Debug)]
 pub struct Route {
-    /// Its path, with `{names}` for what differs.
+    /// Its path, with `{names}` for variable parts.
     pub path: &'static str,
-    /// The right that it takes; `None`: it is answered to anyone, and has nothing of any data.
+    /// The required right; `None`: open to anyone, and reveals no data.
     pub right: Option<Right>,
-    /// What it answers, for the [`Web`] in the request's extensions.
+    /// Its handlers, for the [`Web`] in the request's extensions.
     methods: MethodRouter,
-    /// Whether it makes its answers with an [`Answer`].
+    /// Whether it answers through an [`Answer`].
     pub reads: bool,
 }
 
 impl Route {
-    /// Makes something of what is stored: on a thread of those that read, with the memory and the time of an [`Answer`]. There is no
-    /// other way to what is stored. `T`: what differs in the path.
+    /// A route that builds something from stored data, on a reader thread with the memory and time of an [`Answer`]. This is
+    /// the only way to stored data. `T`: the variable parts of the path.
     pub(crate) fn reads<T: DeserializeOwned + Send + 'static>(
         path: &'static str,
         right: Option<Right>,
@@ -47,7 +47,7 @@ impl Route {
         }
     }
 
-    /// Answers without an [`Answer`]: what is the same whatever is stored, or is bounded where it is made. A test names each.
+    /// A route without an [`Answer`]: for what does not depend on stored data, or is bounded elsewhere. A test lists all of them.
     pub(crate) fn bare(path: &'static str, right: Option<Right>, allow: &'static str, methods: MethodRouter) -> Self {
         Self {
             path,
@@ -57,7 +57,7 @@ impl Route {
         }
     }
 
-    /// What it answers.
+    /// The handlers.
     pub(crate) fn methods(self) -> MethodRouter {
         self.methods
     }

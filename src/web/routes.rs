@@ -1,4 +1,4 @@
-//! The routes of the API, each with the right that it takes.
+//! The routes of the API with their required rights.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{blocks, lists, openapi, single};
 use crate::formats;
 use crate::store::Filter;
 
-/// All routes that read. Paths that only something else is done with refuse what reads them.
+/// All read routes. Paths that can only be written refuse to be read.
 #[must_use]
 pub fn routes() -> Vec<Route> {
     vec![
@@ -46,13 +46,13 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is answered where there is no route; it takes the right to read.
+/// The handler for unknown paths; it requires the right to read.
 pub(crate) fn elsewhere_route() -> MethodRouter {
     any(elsewhere)
 }
 
 impl Web {
-    /// Answers one request that reads. Asks for no right: that is the server's.
+    /// Answers one read request. Does not check rights: that is up to the server.
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response {
         let router = routes()
             .into_iter()
@@ -65,8 +65,8 @@ impl Web {
     }
 }
 
-/// The same with the letters, digits, `-`, `.`, `_` and `~` of the path as themselves (RFC 3986, 6.2.2.2): axum compares paths
-/// as they are written, and a path has its right however it is written.
+/// The URI with letters, digits, `-`, `.`, `_` and `~` of the path unescaped (RFC 3986, 6.2.2.2): axum compares paths
+/// literally, and a path must have the same right however it is written.
 #[must_use]
 pub(crate) fn normalized(uri: &Uri) -> Uri {
     let mut parts = uri.path().split('%');
@@ -109,7 +109,7 @@ async fn healthz() -> Response {
     reply("text/plain", "ok\n".to_owned())
 }
 
-/// The disk is asked detached.
+/// Access to the disk runs on a detached thread.
 async fn readyz(OfProject(web): OfProject) -> Response {
     let first = Filter {
         limit: Some(1),
@@ -132,7 +132,7 @@ async fn metrics(OfProject(web): OfProject) -> Response {
     }
 }
 
-/// What there is, for programs.
+/// The API's description, for programs.
 async fn of_openapi() -> Response {
     json_reply(openapi::document().to_string())
 }

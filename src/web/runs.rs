@@ -1,6 +1,6 @@
-//! A cache of runs: a list, a summary and each document of a trace at one revision build it once.
+//! A cache of runs: a list, a summary and all documents of a trace at one revision build it only once.
 //!
-//! Their memory is reserved from the memory for reading, and returned when another request needs it.
+//! Their memory is reserved from the memory for reading, and released when another request needs it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,49 +14,49 @@ use crate::documents::awaits_root;
 use crate::run::Run;
 use crate::span::TraceId;
 
-/// How long a run is kept that nobody asks for.
-pub(crate) const KEPT: Duration = Duration::from_secs(60);
-/// One that changes with time, or of a trace that is damaged: long enough for those who wait for it already.
-const BRIEFLY: Duration = Duration::from_secs(1);
-/// A run that takes less is built again.
-const WORTH: usize = 4 << 20;
+/// How long an unused run is kept.
+pub(crate) const CACHE_LIFETIME: Duration = Duration::from_secs(60);
+/// For a run that changes with time or is damaged: just long enough for the requests already waiting for it.
+const BRIEF_LIFETIME: Duration = Duration::from_secs(1);
+/// Smaller runs are not cached but built again.
+const MIN_CACHED_BYTES: usize = 4 << 20;
 /// How often to check whether the client still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What the spans of a trace became.
+/// The cached run of a trace.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// `None`: there is nothing to make a run of.
+    /// `None`: the trace has nothing to build a run from.
     pub(crate) run: Option<Run>,
-    /// Records that are damaged on the disk and were left out.
+    /// Damaged records, which were left out.
     pub(crate) damaged: Vec<String>,
-    /// In which chunks its spans are.
+    /// The chunks of its spans.
     pub(crate) places: Places,
-    /// What writing a document of it takes on top.
+    /// Further memory needed to write a document of it.
     on_top: usize,
     held: Reservation,
 }
 
-/// What is made of a trace.
+/// The result of building a run.
 #[derive(Debug)]
-pub(crate) struct Made {
-    /// `None`: there is nothing to make a run of.
+pub(crate) struct BuildResult {
+    /// `None`: the trace has nothing to build a run from.
     pub(crate) run: Option<Run>,
-    /// Records that are damaged on the disk and were left out.
+    /// Damaged records, which were left out.
     pub(crate) damaged: Vec<String>,
-    /// In which chunks its spans are.
+    /// The chunks of its spans.
     pub(crate) places: Places,
 }
 
-/// The runs of one store that are kept.
+/// The cached runs of one store.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
-    kept: Mutex<HashMap<TraceId, Kept>>,
+    kept: Mutex<HashMap<TraceId, CachedRun>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedRun {
     revision: u64,
     /// `None` while a request builds it.
     built: Option<Arc<Built>>,
@@ -64,34 +64,34 @@ struct Kept {
 }
 
 impl Runs {
-    fn kept(&self) -> MutexGuard<'_, HashMap<TraceId, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, HashMap<TraceId, CachedRun>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run of a trace at a revision. Where nobody has built it, `build` does, and others wait for that.
+    /// The run of a trace at a revision. If it is not cached, `build` builds it, and other requests wait.
     pub(crate) fn get(
         &self,
         trace_id: TraceId,
         revision: u64,
         answer: &mut Allowance,
-        build: impl FnOnce(&mut Allowance) -> Result<Made, Problem>,
+        build: impl FnOnce(&mut Allowance) -> Result<BuildResult, Problem>,
     ) -> Result<Arc<Built>, Problem> {
         let mut kept = self.kept();
         loop {
             let now = Instant::now();
             match kept.get_mut(&trace_id).filter(|kept| kept.revision == revision) {
-                Some(Kept {
+                Some(CachedRun {
                     built: Some(built), until, ..
                 }) if *until > now => {
                     if built.is_settled() {
-                        *until = now + KEPT;
+                        *until = now + CACHE_LIFETIME;
                     }
                     let built = Arc::clone(built);
                     drop(kept);
                     answer.reserve(built.on_top)?;
                     return Ok(built);
                 }
-                Some(Kept { built: None, .. }) => {
+                Some(CachedRun { built: None, .. }) => {
                     kept = self
                         .changed
                         .wait_timeout(kept, POLL_INTERVAL)
@@ -104,7 +104,7 @@ impl Runs {
         }
         kept.insert(
             trace_id,
-            Kept {
+            CachedRun {
                 revision,
                 built: None,
                 until: Instant::now(),
@@ -117,7 +117,7 @@ impl Runs {
             revision,
         };
         let before = answer.reserved();
-        let Made { run, damaged, places } = build(answer)?;
+        let BuildResult { run, damaged, places } = build(answer)?;
         let taken = answer.reserved().saturating_sub(before);
         let on_top = taken / 4;
         let built = Arc::new(Built {
@@ -131,7 +131,7 @@ impl Runs {
         Ok(built)
     }
 
-    /// Gives up the runs of these traces.
+    /// Drops the runs of these traces.
     pub(super) fn forget(&self, traces: &[TraceId]) {
         let mut kept = self.kept();
         for trace_id in traces {
@@ -139,7 +139,7 @@ impl Runs {
         }
     }
 
-    /// Gives up what nobody has asked for of late.
+    /// Drops runs that were not used recently.
     pub(crate) fn forget_idle(&self) {
         let now = Instant::now();
         self.kept().retain(|_, kept| kept.built.is_none() || kept.until > now);
@@ -152,24 +152,24 @@ impl Built {
         self.run.as_ref().filter(|run| run.has_agent_work())
     }
 
-    /// Whether it stays as it is until something comes for the trace.
+    /// Whether it stays the same until more data arrives for the trace.
     pub(crate) fn is_settled(&self) -> bool {
         self.damaged.is_empty() && !self.run.as_ref().is_some_and(awaits_root)
     }
 }
 
 impl Spare for Runs {
-    /// What was asked for longest ago goes first. What a request still uses would not come free.
+    /// Drops the least recently used run. One still used by a request would not free memory.
     fn give_back(&self) -> bool {
         let mut kept = self.kept();
-        let is_free = |kept: &Kept| kept.built.as_ref().is_some_and(|built| Arc::strong_count(built) == 1);
+        let is_free = |kept: &CachedRun| kept.built.as_ref().is_some_and(|built| Arc::strong_count(built) == 1);
         let oldest = kept.iter().filter(|(_, kept)| is_free(kept)).min_by_key(|(_, kept)| kept.until);
         let oldest = oldest.map(|(trace_id, _)| *trace_id);
         oldest.is_some_and(|trace_id| kept.remove(&trace_id).is_some())
     }
 }
 
-/// A request builds a run. If it ends without one, whoever waits builds it.
+/// A run being built by a request. If it fails, a waiting request builds it.
 struct Building<'a> {
     runs: &'a Runs,
     trace_id: TraceId,
@@ -181,9 +181,9 @@ impl Building<'_> {
         let mut kept = self.runs.kept();
         let mine = kept.get_mut(&self.trace_id).filter(|kept| kept.revision == self.revision);
         if let Some(mine) = mine
-            && built.held.bytes() >= WORTH
+            && built.held.bytes() >= MIN_CACHED_BYTES
         {
-            mine.until = Instant::now() + if built.is_settled() { KEPT } else { BRIEFLY };
+            mine.until = Instant::now() + if built.is_settled() { CACHE_LIFETIME } else { BRIEF_LIFETIME };
             mine.built = Some(Arc::clone(built));
         }
     }

@@ -1,4 +1,4 @@
-//! Answers questions about one store, on its own threads.
+//! Answers requests about one store, on threads of its own.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::blocks::ledger::Ledger;
 use super::delivery::Delivery;
 use super::facets::Facets;
-use super::kept::Kept;
+use super::kept::SentDigests;
 use super::live::Live;
 use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
@@ -27,7 +27,7 @@ use crate::formats::Options;
 use crate::search::Search;
 use crate::store::Store;
 
-/// Answers questions about a store.
+/// The read side of one store.
 pub struct Web {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) vocabulary: Arc<Vocabulary>,
@@ -39,12 +39,12 @@ pub struct Web {
     pub(crate) runs: Arc<Runs>,
     pub(crate) facets: Arc<Facets>,
     pub(crate) live: Arc<Live>,
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) kept: Arc<SentDigests>,
     pub(crate) search: Option<Arc<Search>>,
     pub(crate) views: Arc<Views>,
 }
 
-/// Gives the text of `/metrics`.
+/// Returns the text of `/metrics`.
 pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl fmt::Debug for Web {
@@ -54,7 +54,7 @@ impl fmt::Debug for Web {
 }
 
 impl Web {
-    /// The read side of the store of one project of this organization.
+    /// The read side of a project's store; the project belongs to this organization.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
         let runs = Arc::new(Runs::default());
@@ -77,27 +77,27 @@ impl Web {
         }
     }
 
-    /// An index of words, if there is one.
+    /// Sets the search index, if there is one.
     #[must_use]
     pub(crate) fn with_search(self, search: Option<Arc<Search>>) -> Self {
         Self { search, ..self }
     }
 
-    /// Saved views are kept in this directory.
+    /// Stores saved views in this directory.
     #[must_use]
     pub(crate) fn with_views(self, directory: &Path) -> Self {
         let views = Arc::new(Views::of(directory));
         Self { views, ..self }
     }
 
-    /// Stops to feed the index of words.
+    /// Stops feeding the search index.
     pub(crate) fn stop_search(&self) {
         if let Some(search) = &self.search {
             search.stop();
         }
     }
 
-    /// Choices for documents that a request does not make itself.
+    /// Sets the default options for documents.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let ledger = Ledger::new(Arc::clone(&self.store), Limits::from_options(&options), Arc::clone(&self.readers));
@@ -118,7 +118,7 @@ impl Web {
         )))
     }
 
-    /// Refuses a request that may not have what it asks for.
+    /// Refuses a request without the required right.
     #[must_use]
     pub fn refuse(denied: &Denied) -> Response<Body> {
         Problem::denied(denied).reply()
@@ -130,13 +130,13 @@ impl Web {
         Problem::head(message).reply()
     }
 
-    /// Refuses a request for a name that is not this machine's.
+    /// Refuses a request for a host name that does not belong to this machine.
     #[must_use]
     pub fn foreign_host(message: String) -> Response<Body> {
         Problem::forbidden(message).reply()
     }
 
-    /// Answers by a thread of those that read.
+    /// Answers on a reader thread.
     pub(crate) async fn read(
         self: Arc<Self>,
         asked: Asked,
@@ -155,7 +155,7 @@ impl Web {
         let delivery = Delivery::new(&readers);
         let (head, answered) = oneshot::channel();
         let making = Making(Arc::clone(&delivery));
-        let waiting = Waiting(Some(Arc::clone(&delivery)));
+        let waiting = WaitingClient(Some(Arc::clone(&delivery)));
         let work = move |web: &Arc<Self>, allowance| {
             let _making = making;
             let mut answer = Answer::new(allowance, head);
@@ -170,14 +170,14 @@ impl Web {
         waiting.end();
         tokio::spawn(async move {
             delivery.watch(slow).await;
-            tokio::time::sleep(runs::KEPT).await;
+            tokio::time::sleep(runs::CACHE_LIFETIME).await;
             runs.forget_idle();
         });
         Ok(response)
     }
 
-    /// The one way to make something of what is stored for a client: on a thread of those that read, with an allowance. The thread is
-    /// none of the runtime's: no reader may keep a receiver's thread, or the process at its end.
+    /// The only way to build something from stored data for a client: on a reader thread, with an allowance. It is not a
+    /// thread of the runtime: reading must not occupy the receiver's threads, nor delay the end of the process.
     async fn on_thread(
         self: Arc<Self>,
         delivery: &Arc<Delivery>,
@@ -193,7 +193,7 @@ impl Web {
     }
 }
 
-/// A client whose answer is made as a whole.
+/// A client whose answer is built as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     web: Arc<Web>,
@@ -201,17 +201,17 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// A client, and what is to be held as long as it waits.
-    pub(crate) fn new(web: &Arc<Web>) -> (Self, Waiting) {
+    /// A client, and a guard to be held while it waits.
+    pub(crate) fn new(web: &Arc<Web>) -> (Self, WaitingClient) {
         let delivery = Delivery::new(&web.readers);
         let caller = Self {
             web: Arc::clone(web),
             delivery: Arc::clone(&delivery),
         };
-        (caller, Waiting(Some(delivery)))
+        (caller, WaitingClient(Some(delivery)))
     }
 
-    /// Works for the client.
+    /// Runs work for the client.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Arc<Web>, Allowance) -> T + Send + 'static,
@@ -228,7 +228,7 @@ impl Caller {
     }
 }
 
-/// A thread that makes an answer: also where it ends in a panic, the answer ends.
+/// Runs a request; a panic still closes the response.
 struct Making(Arc<Delivery>);
 
 impl Drop for Making {
@@ -237,17 +237,17 @@ impl Drop for Making {
     }
 }
 
-/// A client that waits for the head of an answer. Dropped: it is gone.
+/// A client waiting for the head of an answer. On drop, the client is gone.
 #[derive(Debug)]
-pub(crate) struct Waiting(Option<Arc<Delivery>>);
+pub(crate) struct WaitingClient(Option<Arc<Delivery>>);
 
-impl Waiting {
+impl WaitingClient {
     pub(crate) fn end(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingClient {
     fn drop(&mut self) {
         if let Some(delivery) = &self.0 {
             delivery.leave();

@@ -1,4 +1,4 @@
-//! Sessions with what their runs did, for lists. It comes from the summaries of the runs, so no run is read that was read before.
+//! Sessions with what their runs did, for lists. Computed from the summaries of the runs, so no run is read twice.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::store::{Filter, Order, SessionRow};
 use crate::view::seeking::Sought;
 use crate::view::totals::Cost;
 
-/// Runs of a session that its summary takes in.
+/// Maximum runs of a session that its summary covers.
 pub(crate) const RUNS: usize = 200;
 
 /// One session in a list.
@@ -16,13 +16,13 @@ pub(crate) const RUNS: usize = 200;
 pub(crate) struct SessionListed {
     /// The session's name.
     pub session: String,
-    /// How many traces name it.
+    /// Number of traces that name it.
     pub traces: u64,
-    /// Start of the first.
+    /// Start of its first trace.
     pub start_unix_nano: u64,
-    /// Start of the last.
+    /// Start of its last trace.
     pub last_start_unix_nano: u64,
-    /// End of the last; 0 if none has one.
+    /// End of the trace that ended last; 0 if none has one.
     pub end_unix_nano: u64,
     /// What its runs did.
     #[serde(flatten)]
@@ -33,25 +33,25 @@ pub(crate) struct SessionListed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SessionSummary {
-    /// Runs in which an agent did something, of the first 200 traces.
+    /// Runs with agent work, among the first 200 traces.
     pub runs: u64,
-    /// Those of them that failed.
+    /// Number of those runs that failed.
     pub failed_runs: u64,
-    /// Operations that failed.
+    /// Number of failed operations.
     pub failures: u64,
     /// The agent of the first run, else its service: the client that recorded it.
     pub agent: Option<String>,
-    /// What was asked first, cut to a line.
+    /// The first question, cut to a line.
     pub question: Option<String>,
-    /// What was answered last, cut to a line.
+    /// The last answer, cut to a line.
     pub answer: Option<String>,
-    /// Tokens that went into models; `None`: no run records them.
+    /// Input tokens of models; `None`: no run records them.
     pub input_tokens: Option<u64>,
-    /// Tokens that came out; `None`: no run records them.
+    /// Output tokens of models; `None`: no run records them.
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no run records it.
     pub cost_usd: Option<f64>,
-    /// Whether a part of it is computed by the user's prices.
+    /// Whether part of it was computed from the user's prices.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cost_computed: bool,
 }
@@ -79,7 +79,7 @@ impl SessionListed {
         }
     }
 
-    /// Whether its name, its agent, its question or its answer has the words.
+    /// Whether its name, agent, question or answer contains the words.
     pub(crate) fn has(&self, words: &Sought) -> bool {
         let SessionSummary {
             agent, question, answer, ..
@@ -90,7 +90,7 @@ impl SessionListed {
 }
 
 impl SessionSummary {
-    /// Of the runs of a session, oldest first.
+    /// Summarises the runs of a session, given oldest first.
     pub(crate) fn of(runs: &[Listed]) -> Self {
         let work = || runs.iter().filter(|listed| listed.summary.agent_work);
         let sum = |part: fn(&Listed) -> Option<u64>| work().filter_map(part).reduce(u64::saturating_add);
@@ -110,13 +110,13 @@ impl SessionSummary {
         }
     }
 
-    /// What its runs cost.
+    /// The cost of its runs.
     pub(crate) fn cost(&self) -> Option<Cost> {
         Cost::of(self.cost_usd, self.cost_computed)
     }
 }
 
-/// By what a list is sorted, largest first: its name, and the number of an item; `None` comes last.
+/// A sort order, largest first: its name, and the value of an item; items with `None` come last.
 pub(crate) type Sort<T> = (&'static str, fn(&T) -> Option<f64>);
 
 /// The orders of sessions.
@@ -151,11 +151,11 @@ fn tokens(input: Option<u64>, output: Option<u64>) -> Option<f64> {
     known.then(|| input.unwrap_or(0).saturating_add(output.unwrap_or(0)) as f64)
 }
 
-/// Sorts by one of the orders, largest first; items of one number stay as they are.
+/// Sorts by one of the orders, largest first; the sort is stable.
 ///
 /// # Errors
 ///
-/// The names that there are.
+/// The names of the existing orders.
 pub(crate) fn sort<T>(items: &mut [T], sorts: &[Sort<T>], wanted: &str) -> Result<(), String> {
     let by = sorts.iter().find(|(name, _)| *name == wanted);
     let (_, number) = by.ok_or_else(|| sorts.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))?;

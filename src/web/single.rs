@@ -1,4 +1,4 @@
-//! One trace or one session: its spans, its documents.
+//! One trace or one session: its spans and documents.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::places::Places;
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
-use super::runs::{Built, Made};
+use super::runs::{BuildResult, Built};
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
@@ -20,14 +20,14 @@ use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
 use crate::store::{self, ChunkKind, Error, Filter, Order, Store, Stored, TraceRow, Unwanted};
 
-/// A message that is written once more takes this many times its bytes, in the document and on the way.
+/// A message that is repeated in a document takes this many times its size, in the document and in the response.
 const WHOLE_INPUTS: usize = 3;
 
-/// What each trace of a session takes, however small it is.
+/// Memory for each trace of a session, however small.
 const TRACE: usize = 16 << 10;
 
 pub(crate) fn trace_id(text: &str) -> Result<TraceId, Problem> {
-    // `tr_` begins the names that clients give the traces of their blocks.
+    // `tr_` begins the names that clients give to traces of blocks.
     let named = || text.starts_with("tr_").then(|| written::trace_id_of(text));
     TraceId::from_hex(text)
         .or_else(named)
@@ -43,10 +43,10 @@ pub(crate) fn no_trace(web: &Web, id: TraceId) -> Problem {
     }
 }
 
-/// Why a trace is not read.
+/// Why a trace was not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It may not be read now, or not at all.
+    /// Reading it is not allowed at the moment, or not at all.
     Refused(Refusal),
     /// The store cannot read it.
     Store(Error),
@@ -67,12 +67,12 @@ impl From<Unread> for Problem {
     }
 }
 
-/// Everything of one trace, in as much memory as it may take. `bytes`: of all that is read for this request.
+/// All of one trace, within the memory limit. `bytes`: size of everything read for this request.
 fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
     let mut refusal: Option<Refusal> = None;
     let is_small = cost::of_small(bytes).is_some();
     let read = store.read_trace_while(id, &mut |kind, message| {
-        // Records that belong to the session are not among the trace's bytes.
+        // Records that belong only to the session are not part of the trace's size.
         let is_counted = is_small && kind != ChunkKind::LooseLogs;
         let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
         answer.reserve(bytes).map_err(|refused| {
@@ -86,7 +86,7 @@ fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: 
     }
 }
 
-/// The same for a trace alone; `None`: there is none.
+/// The same for a single trace; `None`: there is none.
 pub(crate) fn stored_alone(store: &dyn Store, id: TraceId, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
     let Some(row) = store.row(id).map_err(Unread::Store)? else {
         return Ok(None);
@@ -95,7 +95,7 @@ pub(crate) fn stored_alone(store: &dyn Store, id: TraceId, purpose: Purpose, ans
     stored(store, id, row.bytes, purpose, answer)
 }
 
-/// One object with both signals: `convert` reads it as it is.
+/// Writes one object with both signals, which `convert` can read.
 pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
     let id = trace_id(id)?;
     let stored = stored_alone(&*web.store, id, Purpose::Spans, answer)?.ok_or_else(|| no_trace(web, id))?;
@@ -106,7 +106,7 @@ pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
 pub(crate) struct Wanted {
     pub(crate) options: Options,
     sequence: Sequence,
-    /// Whether what is left of a damaged trace is enough.
+    /// Whether to accept what is left of a damaged trace.
     damaged: bool,
     filter: Filter,
 }
@@ -138,7 +138,7 @@ impl Wanted {
                 ("damaged", _) => return Err(Problem::invalid(format!("damaged={value} is not allow"))),
                 ("since", _) if is_session => wanted.filter.since = Some(time()?),
                 ("until", _) if is_session => wanted.filter.until = Some(time()?),
-                // Options of a format have a dot in their name.
+                // Names of format options contain a dot.
                 (own, _) if own.contains('.') => chosen.push((name, value)),
                 _ => {
                     let more = if is_session {
@@ -157,7 +157,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// That nothing of a trace is damaged on the disk, or that the rest is enough.
+    /// Fails if the trace is damaged on disk, unless what is left is accepted.
     pub(crate) fn check(&self, id: TraceId, damaged: &[String]) -> Result<(), Problem> {
         match damaged {
             [first, more @ ..] if !self.damaged => Err(Problem::damaged(format!(
@@ -183,7 +183,7 @@ impl Wanted {
     }
 }
 
-/// What making and writing a document takes in addition to its runs.
+/// Further memory needed to build and write a document of these runs.
 pub(crate) fn cost_of_writing(runs: &[Run], format: &AnyFormat) -> usize {
     let repeated = runs.iter().map(Run::repeated_bytes).fold(0, usize::saturating_add);
     if format.whole_inputs {
@@ -193,7 +193,7 @@ pub(crate) fn cost_of_writing(runs: &[Run], format: &AnyFormat) -> usize {
     }
 }
 
-/// The run of a trace as it is now, which is built once a revision.
+/// The current run of a trace, built once for each revision.
 pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result<Arc<Built>, Problem> {
     let id = row.trace_id;
     web.runs.get(id, row.revision, answer, |answer| {
@@ -203,7 +203,7 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result
         let places = Places::of(&stored, web.store.chunks_of(id).unwrap_or_default());
         answer.reserve(places.bytes())?;
         let runs = web.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-        Ok(Made {
+        Ok(BuildResult {
             run: runs.into_iter().next(),
             damaged: stored.damaged,
             places,
@@ -211,7 +211,7 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result
     })
 }
 
-/// The same for a document. An agent did something in it.
+/// The same for a document; fails unless an agent did something in the run.
 pub(crate) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
     let row = web.store.row(id)?.ok_or_else(|| no_trace(web, id))?;
     let built = built(web, &row, answer)?;
@@ -243,7 +243,7 @@ pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     wanted.write(format, &runs, answer)
 }
 
-/// The runs of a session in which an agent did something, oldest first; at least one.
+/// The runs of a session with agent work, oldest first; at least one.
 pub(crate) fn runs_of_session(web: &Web, session: &str, wanted: &Wanted, answer: &mut Answer) -> Result<Vec<Run>, Problem> {
     let most = answer.most_bytes() / TRACE;
     let filter = Filter {
@@ -263,7 +263,7 @@ pub(crate) fn runs_of_session(web: &Web, session: &str, wanted: &Wanted, answer:
     answer.lacks_traces(deleted.map_or(0, |deleted| deleted.traces));
     let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
     let small = cost::of_small(bytes).unwrap_or_default();
-    // What can never fit is refused before any of it is read.
+    // Refuse what can never fit before reading any of it.
     let least = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_mul(4).max(small);
     answer.can_reserve(least.saturating_add(rows.len().saturating_mul(TRACE)))?;
     answer.reserve(small.saturating_add(rows.len().saturating_mul(TRACE)))?;

@@ -2,11 +2,11 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What is written as `%XX`.
+/// Characters that are written as `%XX`.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// Everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any text is one part of a path and one file name. It
-/// begins with a letter, a digit or `%`: with no dot of a hidden file, and with no `-` of a flag.
+/// Encodes everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any text is a single path segment and file
+/// name. The result begins with a letter, a digit or `%`, so it is neither a hidden file nor looks like a flag.
 #[must_use]
 pub fn percent_encoded(text: &str) -> String {
     let first = text.chars().next().filter(|first| "-_.".contains(*first));
@@ -16,13 +16,13 @@ pub fn percent_encoded(text: &str) -> String {
         .collect()
 }
 
-/// The text with `%XX` resolved; `None` if it is not UTF-8 then.
+/// Decodes `%XX`; `None` if the result is not UTF-8.
 #[must_use]
 pub fn percent_decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
 
-/// The names and values of a query.
+/// The names and values in a query.
 pub(crate) fn query_pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }

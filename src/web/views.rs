@@ -11,19 +11,19 @@ use super::reply::Problem;
 
 /// The file: a list of views as JSON.
 const FILE: &str = "views.json";
-/// Views of a project.
-const MOST: usize = 200;
-/// Characters of a name.
+/// Maximum number of views of a project.
+const MAX_VIEWS: usize = 200;
+/// Maximum characters of a name.
 pub(crate) const NAME: usize = 80;
-/// Bytes of an address.
+/// Maximum bytes of an address.
 const ADDRESS: usize = 4 << 10;
 
 /// A name for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct View {
-    /// What people call it.
+    /// Its name.
     pub(crate) name: String,
-    /// The list with its filters, as `/?status=error`.
+    /// The address of the list with its filters, such as `/?status=error`.
     pub(crate) address: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    /// Those in this directory.
+    /// The views stored in this directory.
     pub(crate) fn of(directory: &Path) -> Self {
         Self {
             directory: Some(directory.to_owned()),
@@ -55,7 +55,7 @@ impl Views {
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))
     }
 
-    /// Keeps a view, in place of one with the same name. The address must be one of the list.
+    /// Saves a view, replacing one with the same name. The address must be one of the list.
     pub(crate) fn save(&self, name: &str, address: &str) -> Result<(), Problem> {
         let name = name.trim();
         if name.is_empty() || name.chars().count() > NAME {
@@ -71,10 +71,10 @@ impl Views {
         self.change(|views| {
             if let Some(view) = views.iter_mut().find(|view| view.name == name) {
                 view.address = address;
-            } else if views.len() < MOST {
+            } else if views.len() < MAX_VIEWS {
                 views.push(View { name, address });
             } else {
-                return Err(Problem::invalid(format!("there are {MOST} views: delete one first")));
+                return Err(Problem::invalid(format!("there are {MAX_VIEWS} views: delete one first")));
             }
             Ok(())
         })
@@ -92,7 +92,7 @@ impl Views {
         })
     }
 
-    /// The file is replaced as a whole.
+    /// Replaces the file atomically.
     fn change(&self, change: impl FnOnce(&mut Vec<View>) -> Result<(), Problem>) -> Result<(), Problem> {
         let Some(directory) = &self.directory else {
             return Err(Problem::invalid("this server has no directory to keep views in"));

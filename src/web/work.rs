@@ -5,18 +5,18 @@ use crate::hash::HashMap;
 use crate::run::Run;
 use crate::view::totals::{Group, Totals};
 
-/// The sums of one tool, one model, one agent or one kind.
+/// The sums of one tool, model, agent or kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Share {
-    /// Its name; empty where no span names it.
+    /// Its name; empty if no span names it.
     pub(crate) name: String,
-    /// Runs that have it.
+    /// Number of runs that have it.
     pub(crate) runs: u64,
     /// Its sums.
     pub(crate) totals: Totals,
 }
 
-/// The orders of such sums.
+/// Sort orders of such sums.
 pub(crate) const SHARE_SORTS: &[Sort<Share>] = &[
     ("time", |share| Some(share.totals.busy_nanos as f64)),
     ("steps", |share| Some(share.totals.steps as f64)),
@@ -27,16 +27,16 @@ pub(crate) const SHARE_SORTS: &[Sort<Share>] = &[
     ("cost", |share| share.totals.cost.map(|cost| cost.dollars)),
 ];
 
-/// Sums as runs are added to them.
+/// Sums that runs are added to.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
     places: HashMap<String, usize>,
-    /// In the order in which they came.
+    /// In order of first occurrence.
     pub(crate) list: Vec<Share>,
 }
 
 impl Shares {
-    /// Adds what a run did, by one of [`BY`](crate::view::totals::BY).
+    /// Adds the totals of a run, grouped by one of [`BY`](crate::view::totals::BY).
     pub(crate) fn add(&mut self, run: &Run, by: fn(&Run) -> Vec<Group<'_>>) {
         for Group { name, totals } in by(run) {
             let name = name.unwrap_or_default();

@@ -12,20 +12,20 @@ use super::service::Web;
 use crate::redact::Rules;
 use crate::span::UnixNanos;
 
-/// Bytes of a body that are read where it came; more by a thread that may take its time.
+/// Maximum bytes of a body read on the async thread; larger ones are read on another thread.
 const SMALL: usize = 16 << 10;
 
-/// Bytes of a trace's name in a path. The page has no limit; this one keeps index and memory in bounds.
+/// Maximum bytes of a trace's name in a path. The specification has no limit; this one bounds index and memory.
 const LONGEST_NAME: usize = 256;
 
 impl Web {
-    /// Refuses a request that writes, in the words of who read or stored it. `retry`: seconds after which it may be sent again.
+    /// Refuses a write request with the message of the reader or the store. `retry`: seconds after which to retry.
     #[must_use]
     pub fn refuse_write(status: u16, message: String, retry: Option<u64>) -> Response<Body> {
         Problem::unread(status, message, retry).reply()
     }
 
-    /// Adds blocks to a trace. The answer leaves when they are on the disk; beside it, how many there are.
+    /// Adds blocks to a trace. Returns the answer, once they are on disk, and their number.
     pub async fn write_blocks(
         &self,
         organization: &str,
@@ -70,14 +70,14 @@ impl Web {
         Ok((self.ledger.post(name, posted).await?, count))
     }
 
-    /// Reads documents, for their spans to be stored.
+    /// Reads documents whose spans are to be stored.
     ///
     /// # Errors
     ///
-    /// The answer that refuses them.
+    /// The response that refuses them.
     pub(crate) async fn read_documents(&self, format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
         let (store, now) = (Arc::clone(&self.store), UnixNanos(crate::store::now()));
-        // A document that was stored before begins when that does: sending it again changes nothing.
+        // A document that was stored before keeps its start: submitting it again changes nothing.
         let begin = move |trace_id| match store.row(trace_id) {
             Ok(Some(row)) => UnixNanos(row.start),
             _ => now,

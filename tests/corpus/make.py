@@ -203,12 +203,12 @@ def exception(at, kind, message):
 
 def every_step():
     c = Case(1, "made-every-step", "Every ContextForge step with every optional field", """
-One run in OpenInference keys and `spanbridge.*` keys. In ContextForge each of the nine step types stands at least once with every
-optional field of the page: `user_input.input_type`; `llm_call` with tokens, latency, cost and provider; `tool_call` with latency,
-success, error (a second one fails) and `resource_impact` {amount, unit, breakdown}; `retrieval` with scores, metadata and latency;
-`memory_read` with `relevance_scores` and `total_available`; `memory_write` with `entity_id`, `namespace`, `key` and `changes`;
-`state_change` with `old_value` and `reason`; `interrupt` with a wait; `final_output` with its format. `task_info` has description, goal
-and input; `agent_info` has name, version, framework and framework_version.""")
+One run in OpenInference keys and `spanbridge.*` keys. In ContextForge, each of the nine step types occurs at least once with all optional
+fields of the page: `user_input.input_type`; `llm_call` with tokens, latency, cost and provider; `tool_call` with latency, success, error (a
+second one fails) and `resource_impact` {amount, unit, breakdown}; `retrieval` with scores, metadata and latency; `memory_read` with
+`relevance_scores` and `total_available`; `memory_write` with `entity_id`, `namespace`, `key` and `changes`; `state_change` with `old_value`
+and `reason`; `interrupt` with a wait; `final_output` with its format. `task_info` has description, goal and input; `agent_info` has name,
+version, framework and framework_version.""")
     ask = chat("user", "Book the cheapest flight to Bogotá.")
     root = c.span("trip-planner", 0, 9000, agent("trip-planner", ask["content"], "Booked AV 9 for 320 USD.", session__id="s-1", user__id="u-1",
                   spanbridge__task__description="Book a flight.", spanbridge__task__goal="The cheapest flight is booked.", spanbridge__task__input=text({"to": "BOG"})))
@@ -240,9 +240,9 @@ and input; `agent_info` has name, version, framework and framework_version.""")
 
 def memory():
     c = Case(2, "made-memory", "Memory reads and writes", """
-In OTel GenAI's words: `search_memory`, `create_memory`, `update_memory`, `upsert_memory`, `delete_memory`; one more read stands inside
-a tool. ContextForge: `memory_read` and `memory_write` (create and upsert are `add`); Reflex: `retrieve` and `other`; OpenReward and
-Invariant: a synthesized pair for each on its own, nothing for the one inside the tool; Synth: environment and runtime events.""")
+In OTel GenAI's terms: `search_memory`, `create_memory`, `update_memory`, `upsert_memory`, `delete_memory`; one more read is inside a tool.
+ContextForge: `memory_read` and `memory_write` (create and upsert are `add`); Reflex: `retrieve` and `other`; OpenReward and Invariant: a
+synthesized pair for each separate one, nothing for the one inside the tool; Synth: environment and runtime events.""")
     ask = chat("user", "Where do I like to sit?")
     root = c.span("invoke_agent keeper", 0, 5000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper", "gen_ai.conversation.id": "m-1"})
     c.span("search_memory", 100, 200, {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "seat", "gen_ai.memory.store.id": "prefs",
@@ -265,9 +265,9 @@ Invariant: a synthesized pair for each on its own, nothing for the one inside th
 
 def handoff():
     c = Case(3, "made-handoff", "A handoff between two agents", """
-The first agent's model asks for `transfer_to_billing`; a HANDOFF operation stands between the two agents, then the second agent goes on
-with the same history. The user's question and the history stand once. ContextForge has a `state_change` of `active_agent`, Reflex an
-`agent` node for the handoff and one for each agent; in OpenReward and Invariant the transfer call has its result.""")
+The first agent's model requests `transfer_to_billing`; after a HANDOFF operation, the second agent continues with the same history. The
+user's question and the history occur once. ContextForge has a `state_change` of `active_agent`, Reflex an `agent` node for the handoff and
+one for each agent; in OpenReward and Invariant the transfer call has its result.""")
     ask = chat("user", "I was charged twice.")
     root = c.span("support", 0, 6000, {"openinference.span.kind": "CHAIN", "session.id": "h-1", "input.value": ask["content"], "output.value": "Refunded."})
     triage = c.span("triage", 100, 2000, agent("triage"), root)
@@ -319,8 +319,8 @@ has them; ContextForge: run metadata; Reflex: `ideal`.""")
 def prompts():
     c = Case(6, "made-prompts", "Prompt ids, templates and optimize", """
 A PROMPT span gives its id to the next model call; two calls share `spanbridge.prompt_id` planner and one of the two says `optimize`
-(Reflex: all nodes of a prompt id share it); one call has a template only (a hash becomes its prompt id); one names a prompt by
-`prompt.id`. `spanbridge.step` holds before the counted turn, and a tool inherits its turn's.""")
+(Reflex: all nodes of a prompt id share it); one call has only a template (a hash becomes its prompt id); one names a prompt by `prompt.id`.
+`spanbridge.step` overrides the counted turn, and a tool inherits its turn's.""")
     ask = chat("user", "Plan.")
     root = c.span("planner", 0, 9000, agent("planner", "Plan.", "Done."))
     c.span("prompts/get", 100, 110, {"openinference.span.kind": "PROMPT", "prompt.id": "greeting-v2", "llm.prompt_template.template": "Greet {name}.",
@@ -341,8 +341,8 @@ A PROMPT span gives its id to the next model call; two calls share `spanbridge.p
 
 def token_ids():
     c = Case(7, "made-token-ids", "Token ids and log probabilities", """
-One call has token ids of prompt and completion and log probabilities in `spanbridge.*` keys, one has log probabilities only inside the
-provider's response body. Synth has a place for them (`token_traces`); elsewhere they stand in metadata or are reported.""")
+One call has token ids of prompt and completion and log probabilities in `spanbridge.*` keys, one has log probabilities only in the
+provider's response body. Synth has a place for them (`token_traces`); elsewhere they are in metadata or reported.""")
     ask = chat("user", "Say yes.")
     root = c.span("sampler", 0, 3000, agent("sampler", "Say yes.", "Yes."))
     c.span("vllm", 100, 900, llm([ask], chat("assistant", "Yes"), (3, 1), "llama-3", spanbridge__token_ids__prompt=text([128000, 46864, 10035]),
@@ -355,9 +355,9 @@ provider's response body. Synth has a place for them (`token_traces`); elsewhere
 
 def images():
     c = Case(8, "made-images", "Images and other media", """
-A user message of text and two images (a URL, and bytes as a data URL), a system prompt of several texts, a second question with an
-image alone, and in the second trace a GenAI call with a blob, a uri, a file and audio. ContextForge and Reflex keep the chat shape;
-Invariant has parts text and image_url and nothing else; OpenReward a marked text with the original in `raw`; Synth content parts.""")
+A user message of text and two images (a URL, and bytes as a data URL), a system prompt of several texts, a second question with only an
+image, and in the second trace a GenAI call with a blob, a uri, a file and audio. ContextForge and Reflex keep the chat shape; Invariant has
+only the parts text and image_url; OpenReward a marked text with the original in `raw`; Synth content parts.""")
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     system = chat("system", parts=[{"type": "text", "text": "You see."}, {"type": "text", "text": "Be brief."}])
     ask = chat("user", parts=[{"type": "text", "text": "What is on these?"}, {"type": "image", "image.image.url": "https://example.com/a.png"},
@@ -376,10 +376,10 @@ Invariant has parts text and image_url and nothing else; OpenReward a marked tex
 
 def limits():
     c = Case(9, "made-limits", "OpenReward's limits, one byte below, at and above", """
-With lowered limits (`options.json`): a message of 31, 32 and 33 bytes, thoughts of 15, 16 and 17 bytes, arguments and results likewise,
-and texts whose cut falls inside a character of two and of four bytes. Nothing is shortened: too long messages and thoughts become
-several, too long results several `delta` blocks, too long arguments a stand-in with the whole in `raw`. The defaults themselves are
-tested in `tests/limits.rs`, which builds its spans in memory.""",
+With lowered limits (`options.json`): a message of 31, 32 and 33 bytes, thoughts of 15, 16 and 17 bytes, arguments and results likewise, and
+texts that would be cut inside a character of two or four bytes. Nothing is shortened: long messages and thoughts are split, long results
+become several `delta` blocks, and long arguments a placeholder with the original in `raw`. The defaults are tested in `tests/limits.rs`,
+which builds its spans in memory.""",
              options={"openreward.limit_msg_bytes": "32", "openreward.limit_think_bytes": "16",
                       "openreward.limit_tool_args_bytes": "24", "openreward.limit_tool_result_bytes": "20"})
     root = c.span("limits", 0, 20000, agent("limits"))
@@ -412,8 +412,8 @@ tested in `tests/limits.rs`, which builds its spans in memory.""",
 
 def history_edited():
     c = Case(10, "made-history-edited", "An edited history", """
-The third call's input holds the first answer with other words: the conversation branches there. What was said before the branch stands
-once, the changed message stands again and is marked, nothing after it is told twice; the finding `history_branch` names the call.""")
+The third call's input has the first answer with different text: the conversation branches there. Messages before the branch occur once, the
+changed message occurs again, marked, and nothing after it is repeated; the finding `history_branch` names the call.""")
     q1, a1, q2, a2 = chat("user", "Name a river."), chat("assistant", "The Rhine."), chat("user", "Another."), chat("assistant", "The Elbe.")
     root = c.span("geo", 0, 5000, agent("geo"))
     c.span("ChatOpenAI", 100, 900, llm([SYSTEM, q1], a1, (10, 3)), root)
@@ -423,8 +423,8 @@ once, the changed message stands again and is marked, nothing after it is told t
 
 def history_truncated():
     c = Case(11, "made-history-truncated", "A truncated history", """
-The third call drops the oldest turns and keeps the system prompt, the fourth replaces them by a summary. No message that was told
-before is told again; what is new (the summary, the new questions) is told, behind a marked branch.""")
+The third call drops the oldest turns and keeps the system prompt, the fourth replaces them with a summary. No earlier message is repeated;
+new messages (the summary, the new questions) follow a marked branch.""")
     root = c.span("geo", 0, 6000, agent("geo"))
     said, at = [], 100
     for n, (q, a) in enumerate([("Name a river.", "The Rhine."), ("Another.", "The Elbe."), ("A third.", "The Oder."), ("A fourth.", "The Spree.")]):
@@ -437,9 +437,9 @@ before is told again; what is new (the summary, the new questions) is told, behi
 def same_call_ids():
     c = Case(12, "made-two-subagents-same-call-ids", "Two sub-agents with the same call ids", """
 A supervisor calls two agents as tools, at the same time; inside, both use the call ids `call_1` and `call_2`, and the supervisor itself
-used `call_1` for the first of them. No call is joined with another agent's result. OpenReward: one TOOL_CALL a (trace, call id), so ids of
-inner turns are told apart by their scope and the original stands in metadata; the inner turns stand whole in `metadata.subagent` of the
-TOOL_RESULT; Invariant likewise; Synth: inner events with their own `system_instance_id`.""")
+used `call_1` for the first of them. No call gets another agent's result. OpenReward: one TOOL_CALL per (trace, call id), so ids of inner
+turns are qualified by their scope and the original is in metadata; `metadata.subagent` of the TOOL_RESULT contains all inner turns;
+Invariant likewise; Synth: inner events with their own `system_instance_id`.""")
     ask = chat("user", "Compare Bogotá and Lima.")
     root = c.span("supervisor", 0, 9000, agent("supervisor", ask["content"], "Lima is drier."))
     said = chat("assistant", calls=[("call_1", "researcher", {"city": "Bogotá"}), ("call_2", "researcher", {"city": "Lima"})])
@@ -476,8 +476,8 @@ span is lost and no document has a cycle.""")
 
 def dangling():
     c = Case(14, "made-dangling-parents", "Parents that never came", """
-The root was not exported: two siblings name a parent that is not there, one span's parent is sixteen zeros, one has none. Nothing is
-lost; what names a missing parent becomes a root, with a finding.""")
+The root was not exported: two siblings name a missing parent, one span's parent is sixteen zeros, one has none. Nothing is lost; a span
+with a missing parent becomes a root, with a finding.""")
     gone = "00f067aa0ba902b7"
     t = chat("assistant", calls=[("call_1", "clock", {})])
     c.span("ChatOpenAI", 0, 900, llm([chat("user", "What time is it?")], t, (6, 4), session__id="d-1"), gone)
@@ -488,8 +488,8 @@ lost; what names a missing parent becomes a root, with a finding.""")
 
 def duplicates():
     c = Case(15, "made-duplicate-spans", "The same span id with other bodies", """
-A span came twice with the same bytes (no oddity), once more as it was while it still ran, and another span came twice with different
-output: the one that ended later holds, the other is named by a finding. Each model call is told once.""")
+A span arrives twice with the same bytes (no finding), and once as still running. Another span arrives twice with different output: the one
+that ended later counts, and a finding names the other. Each model call occurs once.""")
     root = c.span("twice", 0, 4000, agent("twice", "Go.", "Done."))
     a = c.span("ChatOpenAI", 100, 900, llm([chat("user", "Go.")], chat("assistant", calls=[("call_1", "work", {"n": 1})]), (3, 5)), root)
     c.spans.append(c.spans[-1])
@@ -501,8 +501,8 @@ output: the one that ended later holds, the other is named by a finding. Each mo
 
 def end_before_start():
     c = Case(16, "made-end-before-start", "Ends before starts, and clocks that disagree", """
-A tool's end lies before its start, a child starts before its parent and ends after it. Durations are never negative, order follows what
-was asked and answered, and each oddity has a finding.""")
+A tool ends before its start, a child starts before its parent and ends after it. Durations are never negative, requests and responses
+determine the order, and each problem has a finding.""")
     root = c.span("clocks", 1000, 3000, agent("clocks", "Go.", "Done."))
     said = chat("assistant", calls=[("call_1", "work", {})])
     c.span("ChatOpenAI", 500, 1400, llm([chat("user", "Go.")], said, (3, 5)), root)
@@ -512,8 +512,8 @@ was asked and answered, and each oddity has a finding.""")
 
 def running():
     c = Case(17, "made-running-root", "A run that still runs", """
-The root and a tool have no end yet. ContextForge has no `ended_at` and no `final_output`, Reflex nodes without `ended_at`; the call whose
-tool still runs has no result yet.""")
+The root and a tool have no end yet. ContextForge has no `ended_at` or `final_output`, Reflex nodes have no `ended_at`; the call of the
+running tool has no result yet.""")
     root = c.span("worker", 0, None, agent("worker", "Count the files."))
     c.span("ChatOpenAI", 100, 900, llm([chat("user", "Count the files.")], chat("assistant", calls=[("call_1", "list", {"dir": "."})]), (5, 7)), root)
     c.span("list", 1000, None, tool("list", "call_1", {"dir": "."}), root)
@@ -521,7 +521,7 @@ tool still runs has no result yet.""")
 
 def plain():
     c = Case(18, "made-plain-spans", "A trace without an agent", """
-Three spans of a web server and a database: no agent operation stands in them, so no format makes a document.""")
+Three spans of a web server and a database, without agent operations: no format makes a document.""")
     root = c.span("GET /", 0, 100, {"http.request.method": "GET", "model": "T", "input": "x", "result": "y"}, kind=2, scope="http")
     c.span("SELECT", 10, 20, {"db.system": "sqlite", "query": "SELECT 1"}, root, kind=3, scope="db")
     c.span("render", 30, 90, {}, root, scope="http")
@@ -529,8 +529,8 @@ Three spans of a web server and a database: no agent operation stands in them, s
 
 def retries():
     c = Case(19, "made-retries", "Retries with the same call id and with a new one", """
-`call_1` runs three times and succeeds at last; `call_2` fails, and the model asks again as `call_3`. OpenReward: one TOOL_CALL with results
-`seq` 0, 1, 2; Invariant: the last result, the earlier in metadata; ContextForge: each run is a step; nothing is joined across ids.""")
+`call_1` runs three times and finally succeeds; `call_2` fails, and the model retries as `call_3`. OpenReward: one TOOL_CALL with results
+`seq` 0, 1, 2; Invariant: the last result, the earlier in metadata; ContextForge: each run is a step; nothing is merged across ids.""")
     ask = chat("user", "Fetch a and b.")
     root = c.span("fetcher", 0, 9000, agent("fetcher", ask["content"], "Both fetched."))
     one = chat("assistant", calls=[("call_1", "fetch", {"url": "a"}), ("call_2", "fetch", {"url": "b"})])
@@ -548,9 +548,9 @@ def retries():
 
 def mixed():
     c = Case(20, "made-mixed-dialects", "Several dialects on one span", """
-The model call has OpenInference, OTel GenAI and OpenLLMetry keys at once, with the same messages and slightly other token counts: the
-lower rank wins, nothing is added up and no message is told twice. The tool span has GenAI and OpenInference keys that disagree on the
-name. The agent has short words beside its kind.""")
+The model call has OpenInference, OTel GenAI and OpenLLMetry keys at once, with the same messages and slightly different token counts: the
+lower rank wins, nothing is added up and no message is repeated. The tool span has GenAI and OpenInference keys that disagree on the name.
+The agent also has short field names.""")
     ask = chat("user", "Two plus two?")
     said = chat("assistant", calls=[("call_1", "add", {"a": 2, "b": 2})])
     root = c.span("calc", 0, 4000, {**agent("calc"), "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "other name", "input": "Two plus two?", "output": "4"})
@@ -564,8 +564,8 @@ name. The agent has short words beside its kind.""")
 
 def own_keys():
     c = Case(21, "made-own-keys", "A user's own keys", """
-Attributes that no dialect knows, of every OTLP type, on each kind of span: nothing is dropped without a word. They stand in the format's
-metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own; a `step_type` that nobody knows is a finding.""")
+Attributes that no dialect knows, of every OTLP type, on each kind of span: nothing is dropped silently. They are in the format's metadata
+if it has any. Keys of the short dialect on a span without a kind stay the user's own; an unknown `step_type` is a finding.""")
     own = {"acme.tier": "gold", "acme.retries": 3, "acme.ratio": 0.5, "acme.ok": True, "acme.list": ["a", "b"], "acme.map": {"x": 1, "y": [True, None]},
            "acme.bytes": b"\x00\xff", "acme.empty": None, "acme.nan": float("nan"), "acme.big": 2**53 + 1, "acme.json": '{"a":1}', "model": "T-800"}
     root = c.span("own", 0, 3000, {**agent("own", "Hi.", "Hello."), **own, "metadata": text({"team": "blue"}), "tag.tags": ["nightly", "eu"]})
@@ -577,8 +577,8 @@ metadata where it has one. Words of the short dialect on a span without a kind s
 
 def no_ids():
     c = Case(22, "made-no-call-ids", "Calls without ids", """
-Neither the model's calls nor the tool spans have ids; two of the three calls have the same name and the same arguments. They are joined
-by name, canonical arguments (the key order differs) and order, and each result is told once. Ids are derived, never random.""")
+Neither the model's calls nor the tool spans have ids; two of the three calls have the same name and the same arguments. They are matched by
+name, canonical arguments (the key order differs) and order, and each result occurs once. Ids are derived, never random.""")
     ask = chat("user", "Roll twice, then look up 6.")
     said = chat("assistant", calls=[(None, "roll", {"sides": 6, "dice": 1}), (None, "roll", {"dice": 1, "sides": 6}), (None, "lookup", {"n": 6})])
     root = c.span("dice", 0, 4000, agent("dice", ask["content"], "6, 2, half a dozen."))
@@ -606,8 +606,8 @@ the child of another. Order: the index of the call in the output, parent before 
 
 def searching():
     c = Case(24, "made-retrieval-rerank-embedding", "Retrievals alone and inside a tool, a reranker, embeddings", """
-A retriever inside a TOOL span (two steps in ContextForge and Reflex, one pair in OpenReward and Invariant), one on its own with a score
-above 1 and one document without content, a reranker, and an embedding, of which no vector reaches a document.""")
+A retriever inside a TOOL span (two steps in ContextForge and Reflex, one pair in OpenReward and Invariant), a separate one with a score
+above 1 and a document without content, a reranker, and an embedding, whose vectors are not in any document.""")
     def docs(prefix, rows):
         return {f"{prefix}.{i}.document.{k}": v for i, row in enumerate(rows) for k, v in row.items()}
     ask = chat("user", "What does rule 7 say?")
@@ -628,9 +628,9 @@ above 1 and one document without content, a reranker, and an embedding, of which
 
 def agent_only():
     c = Case(25, "made-agent-only", "Only agent and chain spans hold the words", """
-No model call was recorded: the question and the answer stand on the AGENT span alone, a tool ran without one that asked for it, and in
-the second trace a failed model call has neither content nor answer. Nothing is invented: question and answer are told once, the tool
-call is synthesized where the format demands one.""")
+No model call was recorded: only the AGENT span has the question and the answer, a tool ran without a request, and in the second trace a
+failed model call has neither content nor answer. Nothing is invented: question and answer occur once, and the tool call is synthesized if
+the format requires one.""")
     root = c.span("crew", 0, 3000, agent("crew", text({"topic": "rivers", "lines": 2}), "The Rhine.\nThe Elbe.", input__mime_type="application/json"))
     c.span("flow", 100, 2900, {"openinference.span.kind": "CHAIN", "input.value": "rivers", "output.value": "two lines"}, root)
     c.span("atlas", 200, 300, tool("atlas", None, "rivers of Germany", ["Rhine", "Elbe"]), root)
@@ -641,8 +641,8 @@ call is synthesized where the format demands one.""")
 
 def session():
     c = Case(26, "made-session", "A session of three traces", """
-Three traces with one session id: each extends the conversation of the one before. A document stays one a trace, made from that trace
-alone: so the second and third hold the history that their model calls were given.""")
+Three traces with one session id: each extends the previous conversation. There is still one document per trace, made from that trace only:
+the second and third contain the history that their model calls received.""")
     said = []
     for n, (q, a) in enumerate([("I am Ana.", "Hello Ana."), ("Who am I?", "Ana."), ("Bye.", "Bye, Ana.")]):
         root = c.span("talk", 10_000 * n, 10_000 * n + 2000, agent("talk", q, a, session__id="talk-1"), trace=n + 1)
@@ -652,9 +652,9 @@ alone: so the second and third hold the history that their model calls were give
 
 def odd_values():
     c = Case(27, "made-odd-values", "Values at the edges of JSON and of OTLP", """
-Arguments that are no object (a list, text, a number, none, broken JSON), results of every JSON type and an empty one, blank texts, NaN as
-a score, control characters, an integer beyond 53 bits, keys with dots, a nested value as kvlist instead of JSON text, a key that stands
-twice, reasoning with a signature but no words, and a second choice that was asked for.""")
+Arguments that are not objects (a list, text, a number, none, broken JSON), results of every JSON type and an empty one, blank texts, NaN as
+a score, control characters, an integer beyond 53 bits, keys with dots, a nested value as kvlist instead of JSON text, a duplicate key,
+reasoning with a signature but no text, and a second requested choice.""")
     ask = chat("user", "  \n ")
     calls = [("c_list", "f", "[1,2]"), ("c_text", "f", '"Paris"'), ("c_num", "f", "7"), ("c_none", "f", None), ("c_broken", "f", '{"a":'), ("c_big", "f", '{"n":9007199254740993,"a.b":{"":1.0}}')]
     said = chat("assistant", " ", calls=calls)
@@ -674,7 +674,7 @@ twice, reasoning with a signature but no words, and a second choice that was ask
 def short_words():
     c = Case(28, "made-short-words", "The short words", """
 An agent written by hand, in ContextForge's field names: `step_type` and the fields of every step, with no other dialect. A failure is
-`success` false and `error`, the status stays unset.""")
+`success` false and `error`; the status stays unset.""")
     root = c.span("run", 0, 6000, {"step_type": "agent", "agent_name": "by-hand", "input": "Ship it.", "output": "Shipped.", "session_id": "sw-1", "user_id": "u-9"}, scope="app")
     c.span("llm", 100, 900, {"step_type": "llm_call", "model": "gpt-4o", "provider": "openai", "tokens_in": 12, "tokens_out": 7, "cost_estimate": 0.001,
            "input": text([{"role": "user", "content": "Ship it."}]), "output": text({"role": "assistant", "content": None, "tool_calls": [
@@ -697,8 +697,8 @@ An agent written by hand, in ContextForge's field names: `step_type` and the fie
 
 def no_content():
     c = Case(29, "made-no-content", "No content was captured", """
-Model calls with models, tokens and finish reasons but no messages, a tool with a name alone. ContextForge: `input` [], `output` "",
-`metadata.content_captured` false; no user input and no final output are invented anywhere.""")
+Model calls with models, tokens and finish reasons but no messages, a tool with only a name. ContextForge: `input` [], `output` "",
+`metadata.content_captured` false; no user input or final output is invented.""")
     root = c.span("invoke_agent silent", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "silent"}, scope="opentelemetry.util.genai.handler")
     for at, reason in ((100, "tool_calls"), (1500, "stop")):
         c.span("chat gpt-4o", at, at + 800, {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 10,
@@ -708,8 +708,8 @@ Model calls with models, tokens and finish reasons but no messages, a tool with 
 
 def log_events():
     c = Case(30, "made-log-events", "Content in log records", """
-The model call's messages are log records that name the span, in the old form (one a message) for the first call and in one
-`gen_ai.client.inference.operation.details` record for the second; a stray record names a span that is not there.""")
+The model call's messages are log records that name the span, in the old form (one per message) for the first call and in one
+`gen_ai.client.inference.operation.details` record for the second; a stray record names a missing span.""")
     root = c.span("invoke_agent logger", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "logger"}, scope="app")
     bare = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 4}
     a = c.span("chat gpt-4o", 100, 900, bare, root, scope="opentelemetry.instrumentation.openai_v2")
@@ -726,8 +726,8 @@ The model call's messages are log records that name the span, in the old form (o
 
 def interrupts():
     c = Case(31, "made-interrupts-and-states", "Interrupts, states and what is falsy", """
-An interrupt without an answer, one with text, states whose values are false, 0, "", the text "false", an empty map and absent, on steps
-and on a CHAIN. What is falsy is a value like any other; a state without a new value makes no ContextForge step that would not load.""")
+An interrupt without an answer, one with text, states with values false, 0, "", the text "false", an empty map and none, on steps and on a
+CHAIN. Falsy values are ordinary values; a state without a new value does not become a ContextForge step, which would not load.""")
     root = c.span("machine", 0, 5000, agent("machine", "Start.", "Stopped."))
     c.span("ask", 100, 200, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Go?"}, root)
     c.span("ask", 300, 1300, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Which?", "spanbridge.interrupt.response": "the second", "spanbridge.interrupt.wait_ms": 0}, root)
@@ -759,8 +759,8 @@ CHAIN spans are not added again.""")
 
 def failures():
     c = Case(33, "made-failures", "Errors that every ancestor repeats", """
-A tool fails with an exception event, its error stands again on the chain and on the agent; a model call fails at the end. The error is kept
-on the deepest span and the run is marked failed once; a tool whose result says error while its status is OK is not guessed at.""")
+A tool fails with an exception event, and the chain and the agent repeat its error; a model call fails at the end. The error stays on the
+deepest span and the run is marked failed once; a tool with an error in its result but status OK is not treated as failed.""")
     ask = chat("user", "Divide by zero.")
     said = chat("assistant", calls=[("call_1", "divide", {"a": 1, "b": 0}), ("call_2", "report", {"level": "error"})])
     root = c.span("maths", 0, 4000, agent("maths", ask["content"]), None, (ERROR, "rate limited"), [exception(3990, "RateLimitError", "rate limited")])
@@ -774,8 +774,8 @@ on the deepest span and the run is marked failed once; a tool whose result says 
 
 def messages_only():
     c = Case(34, "made-tools-seen-in-messages", "Tool runs that only messages tell of", """
-A client library's spans alone, each model call a child of a plain HTTP span: no TOOL span. The runs come from the next call's tool messages,
-between the two calls in time; the last call's own tool call has no result. `metadata.observed` is "messages" where the format says so.""")
+Only a client library's spans, each model call a child of a plain HTTP span: no TOOL span. The runs come from the next call's tool messages,
+timed between the calls; the last call's own tool call has no result. `metadata.observed` is "messages" if the format has it.""")
     ask = chat("user", "Weather in Bogotá and Lima?")
     said = chat("assistant", "Let me look.", calls=[("call_1", "weather", {"city": "Bogotá"}), ("call_2", "weather", {"city": "Lima"})])
     root = c.span("POST /ask", 0, 4000, {"http.request.method": "POST"}, kind=2, scope="http")
@@ -786,9 +786,9 @@ between the two calls in time; the last call's own tool call has no result. `met
 
 def handoff_calls():
     c = Case(35, "made-handoff-calls", "Which call a handoff belongs to", """
-TOOL spans named `handoff to <agent>`, as OpenInference writes them, and calls without ids. The first handoff was begun by code, before any
-model asked: it belongs to no call. The model then asks for `transfer_to_billing` and `delegate_to_billing`: the handoffs that follow take the
-calls in the order in which they were asked for.""")
+TOOL spans named `handoff to <agent>`, as OpenInference writes them, and calls without ids. Code started the first handoff, before any model
+request: it belongs to no call. The model then requests `transfer_to_billing` and `delegate_to_billing`: the following handoffs belong to
+these calls in order.""")
     ask = chat("user", "I was charged twice.")
     root = c.span("desk", 0, 4000, agent("desk", ask["content"], "Refunded."))
     moved = {"openinference.span.kind": "TOOL", "input.value": "desk", "output.value": "billing"}
@@ -803,11 +803,11 @@ calls in the order in which they were asked for.""")
 def judges():
     c = Case(60, "made-judges-beside-an-agent", "Who checks an agent is not who answers", """
 A pipeline with a guardrail around a model call, an agent, an evaluator whose model grades the answer, and a grading model call that no span
-marks as such. The question and the answer are the agent's, the conversations stand in the order in which they began, and the run has the
-agent's name, not that of the evaluator's agent.
+marks as such. Question and answer are the agent's, conversations are in order of their start, and the run has the name of the agent, not of
+the evaluator's agent.
 
-A second trace of the same program: LangGraph's own nodes under names that clients mark as agents, and a tool that passes the run to the
-parent graph by an exception. No such node is an agent, and nothing failed.""")
+A second trace of the same program: LangGraph's own nodes with names that clients mark as agents, and a tool that passes the run to the
+parent graph by an exception. These nodes are not agents, and nothing failed.""")
     ask = chat("user", "What do the docs say on span links?")
     answer = chat("assistant", "They join spans of several traces.")
     pipeline = c.span("pipeline", 0, 9000, {"openinference.span.kind": "CHAIN", "input.value": ask["content"], "output.value": answer["content"]})
@@ -854,9 +854,9 @@ def look_up(c, root, at, turn, **where):
 
 def history_compacted():
     c = Case(71, "made-history-compacted", "A history put together as a summary", """
-From the fourth request on a summary stands in place of the first two turns, and of all but the last from the fifth; the fourth asks for
-the tool of the first again, under another id. The two requests for summaries belong to the same agent. Each of the five tool runs is told
-once, the failed one as failed; the summaries are told, behind a marked branch.""")
+From the fourth request on, a summary replaces the first two turns, and from the fifth all but the last; the fourth requests the first tool
+again, with another id. The two summary requests belong to the same agent. Each of the five tool runs occurs once, the failed one as failed;
+the summaries follow a marked branch.""")
     ask, turns = chat("user", "How long are these rivers?"), rivers()
     root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
     history, at = [ask], 100
@@ -875,9 +875,9 @@ once, the failed one as failed; the summaries are told, behind a marked branch."
 
 def history_cut_attributes():
     c = Case(72, "made-history-cut-attributes", "Attributes lost to the SDK's limit", """
-The SDK keeps the newest attributes of a span and counts what it dropped: later requests begin in the middle of the history, one with the
-system prompt's words but no role, one with a tool's result that has lost its call's id. What is missing was said before, and nothing is
-told twice; there is no branch, since nobody edited anything. No span tells of the tools.""")
+The SDK keeps the newest attributes of a span and counts what it dropped: later requests start in the middle of the history, one with the
+system prompt's text but no role, one with a tool result without its call's id. The missing parts occurred before, and nothing is repeated;
+there is no branch, because nothing was edited. The tools have no spans.""")
     ask, turns = chat("user", "How long are these rivers?"), rivers()
     root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
     history = [SYSTEM, ask]
@@ -893,8 +893,8 @@ told twice; there is no branch, since nobody edited anything. No span tells of t
 
 def call_ids_restart():
     c = Case(73, "made-call-ids-restart", "A model that numbers its calls from 0 in every answer", """
-Every call has the id `call_0`, the first and the fourth also the same arguments. The history is cut at the front from the third request
-on. Each tool's span belongs to the turn before it, each result to its own call; five runs are told, one of them failed.""")
+Every call has the id `call_0`, the first and fourth also the same arguments. From the third request on, the history's start is cut. Each
+tool's span belongs to the turn before it, each result to its own call; there are five runs, one of them failed.""")
     ask, turns = chat("user", "How long are these rivers?"), rivers(numbered=True)
     root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
     history = []
@@ -908,9 +908,9 @@ on. Each tool's span belongs to the turn before it, each result to its own call;
 
 def call_ids_of_agents():
     c = Case(74, "made-call-ids-across-agents", "The same call ids in a supervisor and its sub-agents", """
-A supervisor and two sub-agents that run inside its tools, without a span of their own, all number their calls from 1. The supervisor
-itself once calls the tool that the sub-agents call, with the id that one of them uses. Name and arguments decide whose a tool's span is,
-and where they agree too, the nearest call in the tree.""")
+A supervisor and two sub-agents inside its tools, without their own spans, all number their calls from 1. The supervisor itself once calls
+the sub-agents' tool, with an id that one of them uses. Name and arguments decide which call a tool's span belongs to, and if these agree,
+the nearest call in the tree.""")
     ask = chat("user", "What do tides and moons weigh?")
     root = c.span("supervisor", 0, 9000, agent("supervisor", ask["content"], "Nothing."))
     said = chat("assistant", calls=[("call_1", "ask_researcher", {"topic": "tides"}), ("call_2", "ask_researcher", {"topic": "moons"})])
@@ -931,9 +931,9 @@ and where they agree too, the nearest call in the tree.""")
 
 def answer_in_pieces():
     c = Case(75, "made-answer-in-pieces", "One answer in several messages, and several answers", """
-First trace: the Responses API gives thought, words, calls and words again as messages of their own: they are one answer, in this order.
-The provider keeps the history (`previous_response_id`): the second request holds only the results, which join their calls by id.
-Second trace: two choices were asked for, and stay two.""")
+First trace: the Responses API returns thought, text, calls and text as separate messages: one answer, in this order. The provider keeps the
+history (`previous_response_id`): the second request has only the results, matched to their calls by id. Second trace: two choices were
+requested, and stay two.""")
     ask = chat("user", "Weather in Bogotá and Lima?")
     root = c.span("weather", 0, 5000, agent("weather", ask["content"], "22 and 19 degrees."))
     pieces = [chat("assistant", reasoning="Both are asked for."), chat("assistant", "I look both up."),
@@ -951,10 +951,10 @@ Second trace: two choices were asked for, and stay two.""")
 
 def words_of_agents():
     c = Case(94, "made-words-of-agents", "Questions, answers and calls that agents tell themselves", """
-The question and the answer of a run are those of its agent: in the first trace its model only sorts the question, and what the model
-and the tool say of themselves is no metadata of the run. In the others an agent's span tells of calls that no span shows: a remote
-agent with a system prompt and tokens, an SDK that records what was said around its tools, a workflow; a call without content between
-them, an answer that was made in the background and fetched later, and a step of a graph that is called like an agent.""")
+The question and the answer of a run are those of its agent: in the first trace, its model only classifies the question, and the metadata of
+model and tool is not the run's. In the others, an agent's span describes calls without spans: a remote agent with a system prompt and
+tokens, an SDK that records the messages around its tools, a workflow; a call without content between them, an answer generated in the
+background and fetched later, and a graph step named like an agent.""")
     root = c.span("desk", 0, 4000, agent("desk", "Where is my order 17?", "Dear Ann, order 17 arrives Friday.", metadata=text({"tenant": "t1"})))
     asked = dict(llm([chat("user", "Classify: Where is my order 17?")], chat("assistant", "ORDER_STATUS"), (9, 2)), metadata=text({"attempt": 1}))
     c.span("ChatOpenAI", 100, 900, asked, root)
@@ -983,10 +983,9 @@ them, an answer that was made in the background and fetched later, and a step of
 
 def calls_that_continue_nothing():
     c = Case(95, "made-calls-that-continue-nothing", "Model calls of one agent that have nothing to do with one another", """
-A call whose input repeats neither an answer nor the words of users before it is a conversation of its own. In the first trace a
-question is rewritten, answered under another prompt, and gets a title after the agent gave its answer. In the second the later calls of
-two sub-agents are below the root: they go on with what their agents were asked. In the third an exchange is recorded as the output of
-one call.""")
+A call whose input repeats neither an earlier answer nor earlier user text is a separate conversation. In the first trace, a question is
+rewritten, answered under another prompt, and gets a title after the agent's answer. In the second, the later calls of two sub-agents are
+below the root: they continue their agents' conversations. In the third, an exchange is recorded as the output of one call.""")
     root = c.span("invoke_agent rag", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "rag", "gen_ai.output.messages": parts([chat("assistant", "Oslo [1].")])}, scope="rag")
     c.span("chat m", 100, 500, genai([chat("system", "Rewrite the question for search."), chat("user", "And its capital?")], chat("assistant", "capital of Norway"), (9, 3)), root, scope="rag")
     c.span("chat m", 600, 1500, genai([chat("system", "Answer from the sources."), chat("user", "[1] Oslo\nAnd its capital?")], chat("assistant", "Oslo [1]."), (20, 4)), root, scope="rag")
@@ -1013,8 +1012,8 @@ one call.""")
 
 def asked_around(parts=lambda role, said: text([{"role": role, "parts": [{"type": "text", "content": said}]}])):
     c = Case(160, "made-asked-around-agents", "What workflows around agents and models were asked", """
-A workflow that has the question and the answer, with agents below that were asked other things; a workflow whose only argument is the
-question; a template that was filled with one word; messages as pairs of role and text; a node of a graph that is named as an agent.""")
+A workflow with the question and the answer, around agents with other questions; a workflow whose only argument is the question; a template
+filled with one word; messages as pairs of role and text; a graph node named like an agent.""")
     otel = "my.workflow"
     w = c.span("invoke_workflow trip", 0, 9000, {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "trip", "gen_ai.input.messages": parts("user", "Book me a bed"), "gen_ai.output.messages": parts("assistant", "Bed 2 in hut 4 is yours.")}, scope=otel)
     c.span("invoke_agent booker", 10, 8000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "booker", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20, "gen_ai.input.messages": parts("user", "Book a bed for one"), "gen_ai.output.messages": parts("assistant", "Hut 4, bed 2.")}, w, scope=otel)
@@ -1031,8 +1030,8 @@ question; a template that was filled with one word; messages as pairs of role an
 
 def nobodys_words(parts=lambda role, said: text([{"role": role, "parts": [{"type": "text", "content": said}]}])):
     c = Case(161, "made-printed-objects", "Texts that programs print of values", """
-Printed objects where messages, an input or an output should be: nobody's words. A tool may give such a text as its result. An input on a
-span of no kind is reported.""")
+Printed objects as messages, input or output are not read as text. A tool may return such text. An input on a span without a kind is
+reported.""")
     agent = c.span("agent", 0, 9000, {"openinference.span.kind": "AGENT", "input.value": "<app.Request object at 0x7f3a>", "output.value": "It is open."})
     c.span("chat", 10, 900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": "<unserializable: MessageList>", "gen_ai.output.messages": text([{"role": "assistant", "parts": [{"type": "tool_call", "id": "k", "name": "look", "arguments": {}}]}])}, agent)
     c.span("look", 1000, 1100, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "k", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "<Door object at 0x7f3b>"}, agent)
@@ -1067,9 +1066,9 @@ for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_
 
 def server_tools():
     c = Case(61, "made-server-tools", "Tools that the provider runs", """
-One answer of OpenAI's Responses API as OTel GenAI writes it (a part a tool, call and outcome in one), the same as OpenInference writes it
-(the calls flattened, the outcomes in `output.value` alone), one answer in Anthropic's blocks and one in Gemini's parts. Each tool has run,
-with what it was asked and what it gave, inside the answer; a failed one has its error. The words beside the calls are the run's answer.""")
+One answer of OpenAI's Responses API as OTel GenAI writes it (one part per tool, with call and outcome), the same as OpenInference writes it
+(calls flattened, outcomes only in `output.value`), one answer in Anthropic's blocks and one in Gemini's parts. Each tool ran inside the
+answer, with arguments and result; a failed one has its error. The text next to the calls is the run's answer.""")
     ask = chat("user", "What are span links?")
     payloads = [("web_search", "ws_1", {"action": {"type": "search", "query": "span links", "sources": [{"type": "url", "url": "https://otel.example/links"}]}, "status": "completed", "type": "web_search"}),
                 ("code_interpreter", "ci_1", {"code": "print(40/2)", "container_id": "c1", "outputs": [{"type": "logs", "logs": "20.0\n"}], "status": "completed", "type": "code_interpreter"}),
@@ -1094,9 +1093,9 @@ with what it was asked and what it gave, inside the answer; a failed one has its
 
 def withheld():
     c = Case(62, "made-withheld-and-dumped", "What is left out, and what is wrapped", """
-`__REDACTED__` in a question, an answer, a tool's input and output is no text: nothing was recorded. LangChain's constructor dumps, as a
-tool's output and as the agent's, are what they hold. A tool span without a name has its span's; one that says only that it failed has the
-error's words from the next request. A spoken answer's transcript is its text. Of a span that came three times the last update holds.""")
+`__REDACTED__` in a question, an answer, a tool's input and output is not text: nothing was recorded. LangChain's constructor dumps, as tool
+or agent output, are read as their content. A tool without a name has its span's; one that only reports failure gets the error text from the
+next request. A spoken answer's transcript is its text. For a span that arrives three times, the last update counts.""")
     root = c.span("agent", 0, 9000, agent("librarian", "__REDACTED__", text({"messages": [{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"], "kwargs": {"content": "It is in hall 2.", "type": "ai"}}]}), output__mime_type="application/json"))
     ask = chat("user", "__REDACTED__")
     said = chat("assistant", calls=[("call_1", "find", {"title": "Dune"}), ("call_2", "shelf", {"of": "Dune"}), ("call_3", "hours", {})])
@@ -1116,9 +1115,9 @@ error's words from the next request. A spoken answer's transcript is its text. O
 
 def waiting():
     c = Case(63, "made-waiting-for-a-person", "Runs that stop for a person, and go on", """
-A graph's node raises LangGraph's `GraphInterrupt`, and so do the graphs around it: the run asked once, did not fail and has no answer yet.
-The second trace goes on with the person's decision and answers. In the third a tool of Claude Code waits for a permission, with the time; in
-the fourth an agent gives back calls that wait for an approval.""")
+A graph's node raises LangGraph's `GraphInterrupt`, as do the graphs around it: the run asked once, did not fail and has no answer yet. The
+second trace continues with the person's decision and answers. In the third, a tool of Claude Code waits for permission, with the time; in
+the fourth, an agent returns calls that wait for approval.""")
     scope = "openinference.instrumentation.langchain"
     ask = chat("user", "Delete a.txt.")
     said = chat("assistant", "I delete it.", calls=[("call_1", "delete", {"path": "a.txt"})])
@@ -1146,9 +1145,9 @@ the fourth an agent gives back calls that wait for an approval.""")
 
 def calls_told_elsewhere():
     c = Case(78, "made-calls-told-elsewhere", "Calls that the answer's own span does not tell", """
-In the first trace a model call's span has one of two calls; the next request has both. In the second the history names tools and nothing
-else of their calls: these are the calls that ran, not new ones. In the third no model output has any call, but the tools' spans have the ids
-of calls, so a model asked: the call right before is taken for it, and a finding says so. The tool without an id stays a call of nobody.""")
+In the first trace, a model call's span has one of two calls; the next request has both. In the second, the history has only the names of
+called tools: these are the calls that ran, not new ones. In the third, no model output has calls, but the tools' spans have call ids, so a
+model requested them: they are assigned to the model call right before, with a finding. The tool without an id stays without a request.""")
     ask = chat("user", "Open the gate and ring the bell.")
     calls = [("call_1", "open", {"gate": "north"}), ("call_2", "ring", {"times": 2})]
     whole = chat("assistant", "At once.", calls=calls)
@@ -1180,8 +1179,8 @@ of calls, so a model asked: the call right before is taken for it, and a finding
 
 def json_cut_off():
     c = Case(79, "made-json-cut-off", "Values that a client cut off in the middle of their JSON", """
-The client's limit for the length of attribute values cut the messages. Those before the cut are read; of the last one the words that
-stand there are. Half an id and half a name are no id and no name. A finding names each key.""")
+The client's length limit for attribute values cut the messages. Those before the cut are read; of the last one, the remaining text is read.
+A truncated id or name is ignored. A finding names each key.""")
 
     def cut(value, length):
         assert len(value) > length
@@ -1204,9 +1203,9 @@ stand there are. Half an id and half a name are no id and no name. A finding nam
 
 def call_told_by_two_clients():
     c = Case(80, "made-call-told-by-two-clients", "Each model call told by logfire and by the SDK itself", """
-Logfire tells a call in `request_data` and `response_data`; the SDK has a span of its own for the same call, with its response's id and
-its tokens, and without content. A streamed answer is in a third span, a moment at the end of the stream. Each is one call. In the
-second trace the SDK's span stands beside logfire's and ends later.""")
+Logfire records a call in `request_data` and `response_data`; the SDK has its own span for the same call, with response id and tokens but no
+content. A streamed answer is in a third, very short span at the end of the stream. Each is one call. In the second trace, the SDK's span is
+a sibling of logfire's and ends later.""")
 
     def request(question):
         return {"model": "claude-haiku-4-5", "system": "Be brief.", "messages": [{"role": "user", "content": question}], "max_tokens": 100}
@@ -1231,9 +1230,9 @@ second trace the SDK's span stands beside logfire's and ends later.""")
 
 def claude_code():
     c = Case(90, "made-tools-that-name-their-asker", "Tools that name the model call that asked for them", """
-Claude Code runs a tool as soon as its call has streamed: each tool begins inside of the model call that asked for it, and log records
-name that call's request. The second command fails, which its execution says. The `Agent` tool holds model calls and a tool of a
-sub-agent, whose spans have the agent's id for their conversation. `mcp__graph__nodes` is a tool of an MCP server.""")
+Claude Code runs a tool as soon as its call has streamed: each tool starts inside the model call that requested it, and log records name
+that call's request. The second command fails, as its execution shows. The `Agent` tool contains model calls and a tool of a sub-agent,
+whose spans have the agent's id as their conversation. `mcp__graph__nodes` is a tool of an MCP server.""")
     scope = "com.anthropic.claude_code.tracing"
     common = {"session.id": "sess-90", "gen_ai.provider.name": "anthropic"}
 
@@ -1271,8 +1270,8 @@ sub-agent, whose spans have the agent's id for their conversation. `mcp__graph__
 
 def runs_of_one_agent():
     c = Case(91, "made-runs-of-one-agent", "Several prompts of one agent", """
-A host's agent span holds a span for each prompt, all of the same agent, and the model calls record no inputs: each question stands
-before the answer to it.""")
+A host's agent span contains a span for each prompt, all of the same agent, and the model calls record no inputs: each question precedes its
+answer.""")
     name = {"gen_ai.agent.name": "helper"}
     root = c.span("invoke_agent helper", 0, 9000, dict(name, **{"gen_ai.operation.name": "invoke_agent"}), scope="my.host")
     for at, question, answer in ((10, "Count the buoys.", "Twelve."), (5000, "Note it.", "Noted.")):
@@ -1283,8 +1282,8 @@ before the answer to it.""")
 
 def messages_under_their_roles():
     c = Case(92, "made-messages-under-their-roles", "Messages under the names of their roles", """
-Monocle writes each message as an object whose only member has the role for a name, in a list that Python printed, and calls without
-ids in the history. In the second trace a client tells parallel calls one by one in the next request, each with its result behind it.""")
+Monocle writes each message as an object whose only member is named by the role, in a list printed by Python, and calls without ids in the
+history. In the second trace, a client lists parallel calls one by one in the next request, each followed by its result.""")
     known = {"workflow.name": "bakery", "monocle_apptrace.version": "0.8.15", "scope.agentic.session": "oven-5"}
 
     def events(start, end, given, said, **metadata):
@@ -1333,9 +1332,9 @@ def continued(before, said, base, kept=None, tokens=None):
 
 def continued_history():
     c = Case(195, "made-history-continued", "Spans that go on with another one's conversation", """
-Each model call names the call before it and how many messages of that one's conversation went in, and has only what is new as its own
-input. All formats tell it as if each span held everything: the same documents as of `whole` spans. The second and the third call both go
-on with the first; the fourth was given less than the third and keeps two messages; the last says no number: it keeps all.""")
+Each model call names the previous call and the number of messages kept from it, and has only new messages as its own input. All formats
+write the same documents as for `whole` spans. The second and the third call both continue the first; the fourth received less than the
+third and keeps two messages; the last gives no number: it keeps all.""")
     ask = chat("user", "How long is the Rhine?")
     root = c.span("geo", 0, 9000, agent("geo", ask["content"], "1233 km, and the Elbe 1094 km."))
     look = chat("assistant", "Let me look.", calls=[("call_1", "length", {"of": "Rhine"})])
@@ -1350,9 +1349,8 @@ on with the first; the fourth was given less than the third and keeps two messag
 
 def continued_nowhere():
     c = Case(196, "made-history-continued-nowhere", "Spans that go on with nothing", """
-A model call goes on with a span that is not there, one with itself, two with each other, one with a span of another trace, one keeps
-more messages than there are, one names what is no span id. Each is told with the messages that are known, and the finding
-`unresolved_continuation` names it; what is no id is an attribute like any other.""")
+A model call continues a missing span, one itself, two each other, one a span of another trace, one keeps more messages than exist, one
+names an invalid span id. Each has the known messages, and a finding `unresolved_continuation`; the invalid id is an ordinary attribute.""")
     root = c.span("geo", 0, 9000, agent("geo"))
     other = c.span("chat gpt-4o", 100, 200, genai([chat("user", "Elsewhere?")], chat("assistant", "Elsewhere."), (5, 2)), trace=2, scope="other")
     say = lambda n: chat("assistant", f"Answer {n}.")
@@ -1373,9 +1371,9 @@ for make in (continued_history, continued_nowhere):
 
 def json_mended():
     c = Case(140, "made-json-mended", "JSON that needs mending", """
-Clients write JSON with NaN, with half of a character, with integers of more than 64 bits, with raw line breaks, with a comma too many,
-quoted twice, as Python prints it, or cut off with a mark behind it. It is read as it was meant, and a finding names the key. Messages that
-cannot be read are nobody's words: they stay an attribute, with a finding.""")
+Clients write JSON with NaN, half a character, integers of more than 64 bits, raw line breaks, an extra comma, quoted twice, as Python
+prints it, or cut off with a mark behind it. It is read as intended, and a finding names the key. Unreadable messages stay an attribute,
+with a finding.""")
     root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
     said = chat("assistant", calls=[("call_1", "mean", {"of": "depths"})])
     first = genai([chat("user", "What is the mean depth?")], said, (20, 9), finish="tool_call")
@@ -1398,8 +1396,8 @@ cannot be read are nobody's words: they stay an attribute, with a finding.""")
 
 def tools_without_their_keys():
     c = Case(141, "made-tools-under-other-keys", "Tools whose calls stand under other keys", """
-A tool is told by its name or its call's id alone; arguments and results stand under older keys, under bare `input` and `output`, as
-parameters of a function, or in a wrapping. What no rule reads of a known client is a finding.""")
+A tool is recognised only by its name or call id; arguments and results are under older keys, under bare `input` and `output`, as parameters
+of a function, or wrapped. Unread keys of a known client are a finding.""")
     root = c.span("invoke_agent porter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "porter"}, scope="other")
     calls = [("call_1", "weigh", {"crate": 5}), ("call_2", "lift", {"crate": 5}), ("call_3", "stack", {"crate": 5}), ("call_4", "label", {"crate": 5, "word": "fragile"})]
     c.span("chat gpt-4o", 100, 900, genai([chat("user", "See to crate 5.")], chat("assistant", calls=calls), (20, 9), finish="tool_call"), root, scope="other")
@@ -1416,8 +1414,8 @@ parameters of a function, or in a wrapping. What no rule reads of a known client
 
 def usage_spellings():
     c = Case(142, "made-usage-spellings", "Tokens and cost in the spellings of many clients", """
-Counts of tokens stand under many names, flat or in an object, and some clients count the input without what the cache gave: then the
-cached part is larger than the whole. A cost that is told in parts is their sum.""")
+Token counts have many names, flat or in an object, and some clients exclude cached tokens from the input: then the cached part is larger
+than the whole. A cost recorded in parts is their sum.""")
     root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
     usages = [
         {"gen_ai.usage.input_tokens": 1300, "gen_ai.usage.output_tokens": 9, "gen_ai.usage.details.cache_read_tokens": 1200, "gen_ai.usage.details.cache_write_tokens": 60},
@@ -1442,7 +1440,7 @@ cached part is larger than the whole. A cost that is told in parts is their sum.
 
 def prompts_of_many_shapes():
     c = Case(143, "made-prompts-of-many-shapes", "Prompts and answers under older keys", """
-Deprecated keys, lists of texts, lists of events with and without names, text completions, and log records whose body has both sides.""")
+Deprecated keys, lists of texts, lists of events with and without names, text completions, log records with both sides in the body.""")
     call = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o"}
     said = lambda n: ([chat("system", "Be brief."), chat("user", f"Question {n}?")], chat("assistant", f"Answer {n}."))
     ask, done = said(1)
@@ -1464,8 +1462,8 @@ Deprecated keys, lists of texts, lists of events with and without names, text co
 
 def keys_of_clients():
     c = Case(154, "made-keys-of-clients", "Facts under the clients' own keys", """
-Langfuse's trace, session, person and reference output; annotations of OpenInference; records of a memory; a turn of a voice agent; what a
-client wrote for a value that it left out, or that there was none.""")
+Langfuse's trace, session, person and reference output; annotations of OpenInference; memory records; a turn of a voice agent; placeholders
+that clients write for omitted or missing values.""")
     root = c.span("orchestrator", 0, 900, {"langfuse.observation.type": "span", "langfuse.trace.input": "Which berth is free?", "langfuse.trace.output": "Berth 3.", "langfuse.session.id": "S-1", "langfuse.user.id": "u-1"}, scope="langfuse-sdk")
     c.span("gen", 100, 800, {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": text([chat("user", "internal request")]), "langfuse.observation.output": text(chat("assistant", "internal reply")),
         "langfuse.experiment.item.expected_output": "Berth 4."}, root, scope="langfuse-sdk")
@@ -1507,10 +1505,10 @@ def ran(name, call_id=None, arguments=None, result=None, **more):
 
 def calls_that_are_one_or_two():
     c = Case(144, "made-calls-that-are-one-or-two", "When spans tell of one model call, and when of two", """
-1. Two calls, one after the other, under one response id: a server repeats it. Two calls.
-2. A context that was left open: each call is a child of the one before, and begins when that is over. Two calls.
-3. Two calls at once under one response id, with other answers. Two calls.
-4. A framework and its client tell one call, and only the client has the system prompt. One call, with the prompt.""")
+1. Two consecutive calls with the same response id, repeated by a server. Two calls.
+2. A context left open: each call is a child of the previous one, and starts after it. Two calls.
+3. Two concurrent calls with the same response id, but different answers. Two calls.
+4. A framework and its client record the same call, and only the client has the system prompt. One call, with the prompt.""")
     rain, snow = chat("user", "Rain?"), chat("user", "Snow?")
     for trace, times, same_id in ((1, ((100, 400), (500, 900)), True), (3, ((100, 900), (200, 800)), True)):
         root = c.span("invoke_agent sky", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sky"}, trace=trace)
@@ -1525,11 +1523,11 @@ def calls_that_are_one_or_two():
 
 def calls_and_results():
     c = Case(145, "made-calls-and-results", "Calls and their results, where the ids do not say which is whose", """
-1. One answer gives the id `call_1` to two calls: the second is told under a derived id, and each has its own result.
-2. The result has no id, and its call does not stand in the history: it belongs to the open call before it.
-3. A stream left one call with the arguments of two, and without their ids. The next request tells the two.
+1. One answer gives the id `call_1` to two calls: the second gets a derived id, and each has its own result.
+2. The result has no id, and its call is not in the history: it belongs to the open call before it.
+3. A stream merged the arguments of two calls into one, without ids. The next request shows both.
 4. A stream left the arguments of two calls empty.
-5. A tool failed with a bare type; the model was told more. `cleanup` ran, and no model asked for it.
+5. A tool failed with only an error type; the model received more. `cleanup` ran without a request from a model.
 6. Two agents: the second one's request begins with a copy of the question.""")
     ask, done = chat("user", "Add and sort."), chat("assistant", "Done.")
 
@@ -1564,9 +1562,9 @@ def calls_and_results():
 
 def clocks():
     c = Case(146, "made-clocks", "Times that are missing, equal, or of another clock", """
-1. The model call has no start: its end is used instead, nothing is of 1970, and no latency is told.
-2. The server's clock is an hour behind its client's: the server's span and what is below it lie within the client's.
-3. A clock of milliseconds: the tools and the call that reads their results begin at once, and the messages of a call have one time.""")
+1. The model call has no start: its end is used instead, nothing is dated 1970, and there is no latency.
+2. The server's clock is an hour behind the client's: the server's span and its children lie within the client's.
+3. A millisecond clock: the tools and the call that reads their results start at once, and a call's messages have the same time.""")
     ask, calls = chat("user", "How deep?"), [("k1", "sound", {"at": 1}), ("k2", "sound", {"at": 2})]
     said, done = chat("assistant", calls=calls), chat("assistant", "Six.")
     results = [chat("tool", "6", call_id="k1"), chat("tool", "6", call_id="k2")]
@@ -1592,11 +1590,11 @@ def clocks():
 
 def told_in_odd_places():
     c = Case(147, "made-told-in-odd-places", "What clients tell in odd places", """
-1. OpenInference flattens two results of one message to the last, in a user's clothes; the whole request has both.
-2. A call and its result stand as JSON in a user's words (openai-agents), or the calls of an answer have a result's role (Koog 0.3).
+1. OpenInference flattens two results of one message to the last, with the role `user`; the full request has both.
+2. A call and its result are JSON in a user's message (openai-agents), or the calls of an answer have a result's role (Koog 0.3).
 3. Each event of a model call and of a tool is a span (BeeAI).
-4. A call whose only signs are its message events; a result with a picture; a handoff in plain words; arguments by their places.
-5. A graph stops with a question in one trace, and goes on with the answer in the next (6).""")
+4. A call with only message events; a result with an image; a handoff in plain text; positional arguments.
+5. A graph stops with a question in one trace, and continues with the answer in the next (6).""")
     ask = chat("user", "Depth at both piers?")
     calls = [("k1", "sound", {"pier": 1}), ("k2", "sound", {"pier": 2})]
     root = c.span("workflow", 0, 1000, {"openinference.span.kind": "AGENT"}, trace=1)
@@ -1644,17 +1642,16 @@ def told_in_odd_places():
 
 def calls_of_programs():
     c = Case(148, "made-calls-of-programs", "Model calls of programs without agents, asked twice, or told by Python", """
-1. A search without an agent: the question is rewritten, and the answer checked by a call below the one that gave it. Three conversations.
-2. One question is answered twice: another try, each a conversation of its own.
-3. All begins at once, and the ids of the spans stand the other way round: what was given more came later, and a tool is before the call
-that read its result.
-4. A request and its answer as Python prints them, with an apostrophe; a function's arguments with and without their types; an agent
-whose name is withheld.
-5. A remote agent tells its whole history and its answer; the tool that ran is in that history, and no turn is made up for it.
-6. A server's clock is two hours ahead of a client's whose span is of no kind.
-7. One agent is told by two spans: the model calls are below the outer one, and the inner one repeats their answer.
-8. An agent tells its question and answer, and so does the worker in its tool: each has a conversation of its own.
-9. Messages one a line, and a list of messages that is there twice.""")
+1. A search without an agent: one call rewrites the question, and a call below the answering one checks the answer. Three conversations.
+2. One question is answered twice: each attempt is a separate conversation.
+3. All spans start at once, with ids in reverse order: the call with more input is later, and a tool precedes the call that read its result.
+4. A request and its answer as printed by Python, with an apostrophe; a function's arguments with and without types; an agent whose name is
+withheld.
+5. A remote agent records its full history and its answer; the tool that ran is in that history, and no turn is invented for it.
+6. A server's clock is two hours ahead of the client's, whose span has no kind.
+7. Two spans describe one agent: the model calls are below the outer one, and the inner one repeats their answer.
+8. An agent records its question and answer, as does the worker in its tool: each has its own conversation.
+9. One message per line, and a list of messages that occurs twice.""")
     c.span("POST /ask", 0, 900, {"http.request.method": "POST"}, scope="app")
     root = c.spans[-1][1]["spanId"]
     c.span("chat gpt-4o", 10, 100, genai([chat("system", "Rewrite the query."), chat("user", "tide tmrw?")], chat("assistant", "When is low tide tomorrow?"), (9, 6)), root, scope="app")
@@ -1704,10 +1701,10 @@ whose name is withheld.
 
 def results_without_ids():
     c = Case(149, "made-results-without-ids", "Results without ids, and answers without their calls", """
-1. The answer shows words alone and says that it asks for tools, and the tools run under an agent that says nothing. The results come in an
-order of their own: each goes to the tool whose argument it names.
-2. The same with results that name nothing: they are in the order of the calls.
-3. The tools have no ids, and no result; they take the results in the order in which they began.""")
+1. The answer has only text, with tools as its finish reason, and the tools run under an agent without content. The results are in a
+different order: each goes to the tool whose argument it names.
+2. The same with results that name nothing: they are in call order.
+3. The tools have no ids or results; they get the results in order of their start.""")
     ask, done = chat("user", "How deep are both piers?"), chat("assistant", "Five and six.")
     words = chat("assistant", "I sound them.")
     said = lambda: genai([ask], words, (5, 4), finish="tool_calls")
@@ -1727,8 +1724,8 @@ order of their own: each goes to the tool whose argument it names.
 
 def results_without_calls():
     c = Case(150, "made-results-without-calls", "Results whose calls were recorded nowhere", """
-A model reads results of calls that no span and no message has: one names its tool, one has an id alone, two have neither. No call is made
-up for them. They stand ahead of the answer that read them; formats in which a result needs a call keep them beside the message before.""")
+A model reads results of calls that no span or message contains: one names its tool, one has only an id, two have neither. No call is
+invented for them. They precede the answer that read them; formats in which a result needs a call keep them with the previous message.""")
     root = c.span("invoke_agent pilot", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, scope="app")
     read = genai([], chat("assistant", "North wind, low tide."), (40, 4))
     result = lambda said, **about: {"role": "tool", "parts": [{"type": "tool_call_response", "response": said, **({"id": about.pop("id")} if "id" in about else {})}], **about}
@@ -1739,15 +1736,15 @@ up for them. They stand ahead of the answer that read them; formats in which a r
 
 def keys_of_more_clients():
     c = Case(151, "made-keys-of-more-clients", "Keys of clients beside GenAI's", """
-1. Sentry: the request and the answer under keys of their own, the answer's texts as a list, its calls beside them.
+1. Sentry: request and answer under its own keys, the answer's texts as a list, its calls next to them.
 2. LoongSuite: session, user and rounds.
 3. Azure's agents: a run of a thread is the agent's work, its messages are events.
-4. AG2: code that fails, a person who is asked, a choice of who speaks.
+4. AG2: failing code, a question to a person, the choice of the next speaker.
 5. tRPC-Agent-Go: request and response as JSON, the arguments of calls in Base64.
-6. vLLM: a request without words.
-7. OpenLIT before 1.34: the messages in one text, each behind its role.
+6. vLLM: a request without text.
+7. OpenLIT before 1.34: the messages in one text, each after its role.
 8. MCP calls of OpenLLMetry: the call's parameters around the tool's arguments, and the request inside it again.
-9. A system prompt as the text of its content blocks, tokens that only the response has.
+9. A system prompt as the text of its content blocks, tokens only in the response.
 10. A run of a thread of Azure's agents that calls a tool: the calls and their results are events of the run.""")
     root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
     ask = chat("user", "How deep?")
@@ -1795,9 +1792,8 @@ def keys_of_more_clients():
 
 def words_that_are_none():
     c = Case(170, "made-words-that-are-none", "What is no words, and words that nobody could read", """
-1. Model calls whose content is under keys that no rule reads, beside a call whose content was not captured: nothing is
-   claimed about content that may be there.
-2. Tools that fail with a code alone. The words are in the result: of the next request, of the tool itself, in the form of MCP.""")
+1. Model calls with content under unread keys, next to a call without captured content: nothing is claimed about content that may exist.
+2. Tools that fail with only a code. The text is in the result: of the next request, of the tool itself, in MCP's form.""")
     agent = lambda name: {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
     top = c.span("invoke_agent pilot", 0, 1000, agent("pilot"), trace=1, scope="app")
     base = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
@@ -1818,10 +1814,10 @@ def words_that_are_none():
 
 def calls_about_talks():
     c = Case(171, "made-calls-about-talks", "Titles, questions that may follow and summaries, made after the answer", """
-No agent has an output of its own. Later calls of the agent are about what was said, and give no answer: a title, follow-up questions, a
-summary of the conversation, each with what was said in its input. In the second trace there is no agent. In the third a router's choice is
-followed by the summary that the person asked for, and in the fourth a draft by its translation: those are answers. In the fifth the title is
-made first: it is neither the question nor the work; in the sixth the article is written under the headline, which is a part of the work.""")
+No agent has its own output. Later calls of the agent are about the conversation and are not answers: a title, follow-up questions, a
+summary, each with the conversation in its input. The second trace has no agent. In the third, the summary that the person asked for follows
+a router's choice, and in the fourth, a translation follows a draft: those are answers. In the fifth, the title is generated first: it is
+neither the question nor the work; in the sixth, the article is written under the headline, which is part of the work.""")
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
     ask, done = "How deep is the north pier?", "It is six metres deep."
     talk = f"User: {ask}\nAssistant: {done}"
@@ -1845,8 +1841,7 @@ made first: it is neither the question nor the work; in the sixth the article is
 
 def times_in_other_units():
     c = Case(172, "made-times-in-other-units", "Times in milliseconds and microseconds", """
-Two traces whose times are milliseconds and microseconds where nanoseconds should be, with events and a log record; the times are those of
-2026.""")
+Two traces with times in milliseconds and microseconds instead of nanoseconds, with events and a log record; they are dated 2026.""")
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
     for trace in (1, 2):
         root = c.span("invoke_agent pilot", 0, 9000, agent, trace=trace, scope="app")
@@ -1867,13 +1862,13 @@ Two traces whose times are milliseconds and microseconds where nanoseconds shoul
 
 def pieces_of_calls():
     c = Case(197, "made-pieces-of-calls", "Calls whose pieces stand apart", """
-1. AgentScope: a model's messages are the first argument of a decorated function; a tool's result as Python prints it.
+1. AgentScope: a model's messages are the first argument of a decorated function; a tool's result as printed by Python.
 2. traceAI on smolagents: an agent's question is the only argument of its function; a tool's own switch among its arguments.
-3. Fiddler: the history has ids of calls and no names, the tools have names and no ids. One of the calls never ran.
-4. An unknown client: the calls that a model asked for stand beside its messages.
+3. Fiddler: the history has call ids but no names, the tools have names but no ids. One of the calls never ran.
+4. An unknown client: the requested calls are next to the model's messages.
 5. OpenInference on AG2: a tool's input is the whole call, its output a pair.
 6. traceAI on Anthropic: the system prompt as a prompt.
-7. What Python prints of an MCP result: the tool failed, and says so.""")
+7. An MCP result as printed by Python, which reports a failed tool.""")
     ask, tide = {"role": "user", "content": "How deep?"}, {"pier": "north"}
     prompt = {"role": "system", "content": "Be brief."}
     base = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
@@ -1919,16 +1914,16 @@ def pieces_of_calls():
 
 def told_in_other_places():
     c = Case(198, "made-told-in-other-places", "What one operation tells of another", """
-1. A person's question as an operation, as the agent's input and in a template: it is told once, and the template as it was sent.
-2. The question as an operation beside the agent whose model is asked it.
-3. The question as an operation alone.
-4. An agent's span tells of two turns and one sum of tokens and cost: the last call has the sum.
-5. The same with model calls that count nothing.
-6. An evaluator's span links to the model call that it judged.
-7. Another one links to a span of another trace: it keeps its scores, with the span that they are about.
-8. Strands: the system prompt is an attribute of the agent, and an event of the agent alone.
-9. Messages that were stored elsewhere: a finding says where.
-10. Empty objects are nobody's words.""")
+1. A person's question as an operation, as the agent's input and in a template: it occurs once, and the template as sent.
+2. The question as an operation next to the agent whose model receives it.
+3. The question only as an operation.
+4. An agent's span records two turns and one sum of tokens and cost: the last call has the sum.
+5. The same with model calls without counts.
+6. An evaluator's span links to the judged model call.
+7. Another one links to a span of another trace: it keeps its scores, with the judged span.
+8. Strands: the system prompt is an attribute of the agent, and an event of only the agent.
+9. Messages stored elsewhere: a finding says where.
+10. Empty objects are not text.""")
     ask, user_input = "How deep is the north pier?", {"openinference.span.kind": "CHAIN", "spanbridge.step_type": "user_input"}
     top = c.span("pilot", 0, 900, agent("pilot", ask, "Six."), trace=1)
     c.span("user_prompt", 10, 11, {**user_input, "input.value": ask}, top, trace=1)
@@ -1969,8 +1964,7 @@ def told_in_other_places():
 
 def plugins_and_ties():
     c = Case(0xf1, 'made-calls-of-one-time', 'Parallel calls of one time', """
-Three tools with the same start and end, and no model output that names them: they come in the order of the file, which is not
-that of their ids.""")
+Three tools with the same start and end, not named by any model output: they stay in file order, which differs from the order of their ids.""")
     c.resource = {"service.name": "made"}
     c.span('invoke_agent scout', 0, 90, {'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'scout'}, scope='my.agent', trace=1, span_id='00f1000100000001', kind=0)
     c.span('chat gpt-4o', 1, 10, {'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.provider.name': 'openai', 'gen_ai.usage.input_tokens': 9, 'gen_ai.usage.output_tokens': 4, 'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "Look around"}]}]', 'gen_ai.output.messages': '[{"role": "assistant", "parts": [{"type": "text", "content": "Looking."}], "finish_reason": "tool_call"}]'}, scope='my.agent', trace=1, span_id='00f1000100000002', kind=0, parent='00f1000100000001')
@@ -1980,9 +1974,8 @@ that of their ids.""")
     c.span('chat gpt-4o', 40, 50, {'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.provider.name': 'openai', 'gen_ai.usage.input_tokens': 30, 'gen_ai.usage.output_tokens': 3, 'gen_ai.output.messages': '[{"role": "assistant", "parts": [{"type": "text", "content": "All clear."}]}]'}, scope='my.agent', trace=1, span_id='00f1000100000004', kind=0, parent='00f1000100000001')
 
     c = Case(0xf2, 'made-told-elsewhere', 'What another span has', """
-The instructions of Azure's `create_agent` are those of the run of this agent; the result of an output tool that only the agent's
-history has (pydantic-ai); a question that a workflow hands to two agents, and the call that joins
-their answers; two blocks of one response with one usage.""")
+The instructions of Azure's `create_agent` apply to this agent's run; the result of an output tool is only in the agent's history
+(pydantic-ai); a workflow passes a question to two agents, and a call merges their answers; two blocks of one response with one usage.""")
     c.resource = {"service.name": "made"}
     c.span('create_agent helper', 0, 5, {'gen_ai.system': 'az.ai.agents', 'gen_ai.operation.name': 'create_agent', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.agent.name': 'helper', 'gen_ai.agent.id': 'asst_1'}, scope='azure.ai.agents', trace=1, span_id='00f2000100000001', kind=0, events=[(1, 'gen_ai.system.message', {'gen_ai.system': 'az.ai.agents', 'gen_ai.event.content': '{"content": "You are helpful"}'})])
     c.span('process_thread_run', 10, 60, {'gen_ai.system': 'az.ai.agents', 'gen_ai.operation.name': 'process_thread_run', 'gen_ai.thread.id': 'thread_1', 'gen_ai.agent.id': 'asst_1', 'gen_ai.thread.run.id': 'run_1', 'gen_ai.response.model': 'gpt-4o', 'gen_ai.usage.input_tokens': 20, 'gen_ai.usage.output_tokens': 5}, scope='azure.ai.agents', trace=1, span_id='00f2000100000002', kind=0, events=[(50, 'gen_ai.assistant.message', {'gen_ai.system': 'az.ai.agents', 'gen_ai.message.id': 'msg_1', 'gen_ai.event.content': '{"content": {"text": {"value": "Hello."}}, "role": "assistant"}'})])
@@ -2001,7 +1994,7 @@ their answers; two blocks of one response with one usage.""")
     c.span('chat claude', 30, 40, {'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.provider.name': 'openai', 'gen_ai.response.id': 'msg_2', 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 30, 'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "Go"}]}, {"role": "assistant", "parts": [{"type": "text", "content": "Looking."}, {"type": "tool_call", "id": "k", "name": "look", "arguments": {"x": 1}}]}, {"role": "tool", "parts": [{"type": "tool_call_response", "id": "k", "response": "clear"}]}]', 'gen_ai.output.messages': '[{"role": "assistant", "parts": [{"type": "text", "content": "Clear."}]}]'}, scope='claude-agent', trace=4, span_id='00f2000400000005', kind=0, parent='00f2000400000001')
 
     c = Case(0xf3, 'made-openclaw-plugins', 'Plugins of OpenClaw, and tools with short keys', """
-Latitude's plugin, whose agent has the sums and the answer of its calls; insightClaw; a tool with `tool.name` and `tool.input` alone.""")
+Latitude's plugin, whose agent has the sums and the answer of its calls; insightClaw; a tool with only `tool.name` and `tool.input`.""")
     c.resource = {"service.name": "made"}
     c.span('agent', 0, 90, {'openclaw.run.id': 'run-1', 'session.id': 's-1', 'gen_ai.system': 'openai', 'gen_ai.request.model': 'gpt-5', 'openclaw.agent.id': 'router-agent', 'openclaw.agent.name': 'router-agent', 'gen_ai.system_instructions': '[{"type": "text", "content": "you are helpful"}]', 'user_prompt': 'hello', 'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "hello"}]}]', 'gen_ai.output.messages': '[{"role": "assistant", "parts": [{"type": "text", "content": "done"}]}]', 'gen_ai.response.model': 'gpt-5', 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.output_tokens': 5}, scope='latitude-openclaw', trace=1, span_id='00f3000100000001', kind=0)
     c.span('model_call', 1, 10, {'openclaw.run.id': 'run-1', 'session.id': 's-1', 'gen_ai.system': 'openai', 'gen_ai.request.model': 'gpt-5', 'openclaw.call.id': 'A', 'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "hello"}]}]', 'openclaw.outcome': 'completed'}, scope='latitude-openclaw', trace=1, span_id='00f3000100000002', kind=0, parent='00f3000100000001')
@@ -2018,11 +2011,11 @@ def keys_of_gateways_and_nested_calls():
     c = Case(0xf4, 'made-keys-of-gateways', 'Keys of gateways, of Eino and of Qwen Code', """
 1. Cloudflare AI Gateway: the messages as JSON, the whole response as JSON.
 2. The same keys with messages on both sides (Braintrust).
-3. Eino: an answer without words is the JSON of its messages, a tool's arguments and result are a prompt and a completion.
-4. Qwen Code: words, arguments and results behind a line that says what they are.
-5. A request that has no words: a sound to write down.
+3. Eino: an answer without text is the JSON of its messages; a tool's arguments and result are a prompt and a completion.
+4. Qwen Code: text, arguments and results after a line that names their type.
+5. A request without text: audio to transcribe.
 6. A request whose prompt is tokens.
-7. A response that is a picture.""")
+7. A response that is an image.""")
     c.resource = {"service.name": "made"}
     c.span('POST /openai/chat/completions', 0, 900, {'gen_ai.request.model': 'gpt-4o', 'gen_ai.model.provider': 'openai', 'gen_ai.usage.input_tokens': 50, 'gen_ai.usage.output_tokens': 10, 'gen_ai.prompt_json': '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather in Oslo?"}]', 'gen_ai.completion_json': '{"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o-2024", "choices": [{"index": 0, "message": {"role": "assistant", "content": null, "tool_calls": [{"id": "call_a", "type": "function", "function": {"name": "GetWeather", "arguments": "{\\"city\\":\\"Oslo\\"}"}}]}, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 50, "completion_tokens": 10}}', 'gen_ai.usage.cost': 0.001, 'user_id': '42'}, scope='cloudflare.ai-gateway', trace=1, span_id='00f4000100000001')
     c.span('llm-call', 0, 900, {'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.prompt_json': '[{"role": "user", "content": "Hi"}]', 'gen_ai.completion_json': '[{"role": "assistant", "content": "Hello!"}]', 'gen_ai.usage.prompt_tokens': 3, 'gen_ai.usage.completion_tokens': 2}, scope='app', trace=2, span_id='00f4000200000001')
@@ -2041,15 +2034,15 @@ def keys_of_gateways_and_nested_calls():
     c.span('ImagesResponse', 0, 1000, {'llm.system': 'openai', 'input.value': '{"prompt": "A simple black-and-white line drawing of a cat playing with yarn", "model": "gpt-image-1-mini", "quality": "low", "size": "1024x1024"}', 'input.mime_type': 'application/json', 'output.value': '{"created":1760092079,"data":[{"url":"https://oaidalleapiprodscus.blob.core.windows.net/private/org-lKxIBdltrjcFbzboW0t1hthB/user-EdKNxj0PjYS29CfjUcR77ybc/img-3Ah2ERYmeJLYrRlxnuWPFpXG.png?st=2025-10-10T09%3A27%3A58Z&se=2025-10-10T11%3A27%3A58Z&sp=r&sv=2024-08-04&sr=b&rscd=inline&rsct=image/png&skoid=475fd488-6c59-44a5-9aa9-31c4db451bea&sktid=a48cca56-e6da-484e-a814-9c849652bcb3&skt=2025-10-10T10%3A27%3A58Z&ske=2025-10-11T10%3A27%3A58Z&sks=b&skv=2024-08-04&sig=IlzMauzcIHqE5/JLQsiMglI0mqbGlrpQC/mvJz4TYuc%3D"}]}', 'output.mime_type': 'application/json', 'llm.invocation_parameters': '{"prompt": "A simple black-and-white line drawing of a cat playing with yarn", "model": "gpt-image-1-mini", "quality": "low", "size": "1024x1024"}', 'openinference.span.kind': 'LLM'}, scope='envoyproxy/ai-gateway', trace=7, span_id='00f4000700000001')
 
     c = Case(0xf5, 'made-calls-in-calls', 'Calls, tools and agents inside others of their kind, and parts of answers that are no words', """
-1. A gateway's span with the words of a call is around an attempt that failed and the one that answered: two calls.
-2. A client's function calls itself after the tools: the outer span has the answer of the inner one. Call, tools, call.
-3. The input of an activity is the call of the tool whose own span is inside: one execution.
-4. An agent without a name is around nothing but an agent with one: one agent.
-5. The arguments of parallel calls are joined at the last one's name, and no later request shows them apart: text, with a finding.
-6. An answer has an error among its parts, in a call whose span says another one.
-7. Parts of a client's own class hold no text: no words.
-8. An error among the parts is why the call failed, where nothing else says it. The words before it are the piece of an answer: no
-   training row ends there.""")
+1. A gateway's span with the content of a call encloses a failed attempt and a successful one: two calls.
+2. A client's function calls itself after the tools: the outer span has the inner one's answer. Call, tools, call.
+3. The input of an activity is the call of a tool whose own span is inside: one execution.
+4. An unnamed agent contains only a named one: one agent.
+5. The arguments of parallel calls are merged under the last name, and no later request separates them: text, with a finding.
+6. An answer has an error among its parts, but its call's span has a different one.
+7. Parts of a client's own class contain no text.
+8. An error among the parts is the failure of the call if nothing else states one. The text before it is a partial answer: no training row
+   ends there.""")
     c.resource = {"service.name": "made"}
     c.span('my agent', 0, 3000, {}, scope='bifrost', trace=1, span_id='00f5000100000001')
     c.span('/v1/chat/completions', 1005, 2005, {'http.request.method': 'POST', 'http.route': '/v1/chat/completions', 'gen_ai.input.messages': 'Weather in Oslo?', 'gen_ai.output.messages': 'Snow.'}, scope='bifrost', trace=1, span_id='00f5000100000005', parent='00f5000100000001')
@@ -2084,18 +2077,18 @@ def keys_of_gateways_and_nested_calls():
 
 def keys_of_newer_clients():
     c = Case(0xf6, "made-keys-of-newer-clients", "Keys of newer gateways and agents", """
-1. OpenRouter: the answer is an object of words, thought and calls; its tries at providers are no calls.
+1. OpenRouter: the answer is an object of text, thought and calls; its attempts at providers are not calls.
 2. OpenRouter: an answer without calls.
-3. eve: an action and the tool that it runs are one execution; a person allowed it; an agent is called.
-4. Cloudflare Agents: a person was asked, which is no execution of the tool.
+3. eve: an action and the tool that it runs are one execution; approved by a person; an agent is called.
+4. Cloudflare Agents: a question to a person is not an execution of the tool.
 5. Latitude: the result of a tool.
 6. Embabel: steps of its platform, and a search.
 7. LiteLLM: a guardrail. TrueFoundry: a call of an MCP server.
-8. What Python prints of MCP's results: the words in them, and that one failed.
-9. An agent tells its turns, and a later agent the result of its tool: it ran between the turns.
-10. Kibana: events whose members are flattened.
-11. n8n: what tools an agent has is not what it was asked; its memory is read and written.
-12. goose: functions under their own names.""")
+8. MCP results as printed by Python: their text, and a failure.
+9. An agent records its turns, and a later agent the result of its tool: it ran between the turns.
+10. Kibana: events with flattened members.
+11. n8n: an agent's list of tools is not its question; its memory is read and written.
+12. goose: functions by their own names.""")
     c.resource = {"service.name": "made"}
     asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "What is in the shed?", "cache_control": {"type": "ephemeral"}}]}]
     call = {"id": "toolu_1", "type": "function", "index": 0, "function": {"name": "look", "arguments": text({"in": "shed"})}}
@@ -2209,16 +2202,16 @@ def keys_of_newer_clients():
 
 def turns_in_one_span():
     c = Case(0xf9, "made-turns-in-one-span", "Several turns in one span, and words of frameworks", """
-1. Mastra without the spans of its steps: one span for all turns has their words and their calls in one message.
-2. Latitude's first spans of Claude Code: the same, all spans of a turn with the same times; a sub-agent in a tool.
-3. Latitude's later spans of Claude Code: a span a model call.
-4. A tool that runs while the answer still streams: the next call is given its result, so nothing is taken apart.
+1. Mastra without the spans of its steps: one span for all turns has their text and calls in one message.
+2. Latitude's first spans of Claude Code: the same, with equal times for all spans of a turn; a sub-agent in a tool.
+3. Latitude's later spans of Claude Code: one per model call.
+4. A tool that runs while the answer still streams: the next call receives its result, so nothing is split.
 5. Agent 365: the result of a tool under an older key, messages with a version around them.
-6. eve: what the framework put among the words of a person, who asked something else.
-7. AgentScope: making the messages of a request, and a traced function, are no calls. A guardrail in words that are not yet part of OTel GenAI.
-8. LiveKit with input deltas: a call has only what is new since an earlier one, of which the last message may be gone.
-9. Dify: the span around a workflow's nodes says no kind, and the first node has the question among other values.
-10. The span of a model call is around its tool, and ends with it: the words were said before the call.""")
+6. eve: text that the framework added to the message of a person, who asked something else.
+7. AgentScope: formatting a request's messages and a traced function are not calls. A guardrail with keys not yet in OTel GenAI.
+8. LiveKit with input deltas: a call has only messages since an earlier one, whose last message may be missing.
+9. Dify: the span around a workflow's nodes has no kind, and the first node has the question among other values.
+10. The span of a model call encloses its tool, and ends with it: the text precedes the call.""")
     c.resource = {"service.name": "made"}
     part = lambda role, *parts, **more: {"role": role, "parts": list(parts), **more}
     words = lambda content: {"type": "text", "content": content}
@@ -2321,9 +2314,9 @@ def turns_in_one_span():
 
 def kinds_without_a_key():
     c = Case(199, "made-kinds-without-a-key", "Spans whose kind no key of a kind tells", """
-Messages without an operation, old counts beside flattened prompts, a tool's name and arguments alone, names that say what runs, Vercel's
-function in the span's operation alone and its ranking; a trace's input at Langfuse without a type; counts that stand in the answer alone; what
-LangSmith's exporter makes of a message; a model and a tool of Monocle; a thread's question at Azure.""")
+Messages without an operation, old counts with flattened prompts, only a tool's name and arguments, names that tell what runs, Vercel's
+function only in the span's operation, and its ranking; a trace's input in Langfuse without a type; counts only in the answer; a message as
+written by LangSmith's exporter; a model and a tool of Monocle; a thread's question in Azure.""")
     root = c.span("invoke_agent", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper"}, scope="app")
     c.span("chat", 10, 100, {"gen_ai.output.messages": text([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "ring", "arguments": {"bell": "north"}}]}])}, root, scope="app")
     c.span("local.tool.ring", 110, 200, {"tool.name": "ring", "tool.parameters": text({"bell": "north"})}, root, scope="app")
@@ -2358,11 +2351,11 @@ LangSmith's exporter makes of a message; a model and a tool of Monocle; a thread
 
 def endings():
     c = Case(200, "made-endings-of-runs", "How runs end, and who answers", """
-A program's answer is that of its outermost span: text of a chain, the message that a graph's state ends with, what an agent adds to the
-words of its model. The model's words stay in the conversation. What fails last below silent wrappers fails the run; a cancelled tool
-cancels it; after a failed tool an answer stands. An agent that a transfer's span is around speaks for the run. A judge inside an agent
-answers nothing. A prompt of a framework between two model calls is no question. A client that reads its list of messages too late has
-the answer once. A function with texts called no model.""")
+A program's answer is that of its outermost span: the text of a chain, the last message of a graph's state, an agent's additions to its
+model's text. The model's text stays in the conversation. The last failure below silent wrappers fails the run; a cancelled tool cancels it;
+after a failed tool, an answer still counts. An agent inside a transfer's span answers for the run. A judge inside an agent does not answer.
+A framework's prompt between two model calls is not a question. A client that reads its list of messages too late has the answer once. A
+function with texts is not a model call.""")
     ask = chat("user", "Where is parcel 88?")
     chain = lambda **more: {"openinference.span.kind": "CHAIN", **more}
     state = lambda *messages, **more: text({"messages": [{"role": r, "content": t} for r, t in messages], **more})
@@ -2446,9 +2439,9 @@ for make in (endings, told_in_other_places, pieces_of_calls, words_that_are_none
 
 def given_otherwise():
     c = Case(210, "made-given-otherwise", "What the model was given is not what the tool gave", """
-The tools are on the agent's span alone. `read` gave forty lines, and the model was given four; `ask` failed, and the model was given other
-words than the error; `snap` gave a picture beside its text; `probe` gave MCP's structured content beside a summary, and the model was given
-the summary; `list` gave MCP blocks with LangChain's ids, which no model reads. A row has what the model was given, and says what it has not:
+Only the agent's span records the tools. `read` returned forty lines, but the model received four; `ask` failed, and the model received text
+other than the error; `snap` returned an image with text; `probe` returned MCP's structured content and a summary, and the model received
+the summary; `list` returned MCP blocks with LangChain's ids, which no model reads. A row has what the model received, and reports the rest;
 trajectories have the tools' own results.""")
     ask = chat("user", "Look at everything.")
     names = ["read", "ask", "snap", "probe", "list"]
@@ -2471,10 +2464,10 @@ trajectories have the tools' own results.""")
 
 def parallel_without_ids():
     c = Case(211, "made-parallel-without-ids", "Parallel runs of one tool whose spans have no ids", """
-First trace: three runs without ids and arguments, which began in another order than they were asked for: the next input names the results by
-the ids of the calls, one of them as JSON that is written otherwise. Second trace: the context of each run was left open, so each span is
-below the one before: other arguments and other results, so they are three runs. Third trace: the same tool inside itself with the same
-arguments is one run, told twice.""")
+First trace: three runs without ids and arguments, started in an order other than requested: the next input names the results by call id,
+one of them as differently formatted JSON. Second trace: the context of each run was left open, so each span is below the previous one:
+arguments and results differ, so they are three runs. Third trace: the same tool inside itself with the same arguments is one run, recorded
+twice.""")
     places = ["Oslo", "Rome", "Bonn"]
     ask = chat("user", "How warm?")
     for trace in (1, 2):
@@ -2498,11 +2491,11 @@ arguments is one run, told twice.""")
 
 def answers_that_broke_off():
     c = Case(212, "made-answers-that-broke-off", "Answers that broke off, several choices, a prompt that follows a transfer", """
-First trace: two attempts break off, one in its words, one in a call, and a third answers: the row has what the third said, and the failed
-calls keep their pieces. Second trace: nobody tries again, so the piece is what the agent said last. Third trace: OpenLLMetry's indexed
-completions that each have their reason to stop are choices. Fourth trace: a thought and the words are pieces of one answer. Fifth trace: a
-model passes the run on by `transfer_to_bob`, and the next call has the same history under another prompt: a row more, though no name
-tells the agents apart.""")
+First trace: two attempts break off, one in its text, one in a call, and a third succeeds: the row has the third answer, and the failed
+calls keep their pieces. Second trace: there is no retry, so the piece is the agent's last message. Third trace: OpenLLMetry's indexed
+completions with their own finish reasons are choices. Fourth trace: a thought and the text are parts of one answer. Fifth trace: a model
+hands over with `transfer_to_bob`, and the next call has the same history under another prompt: another row, although no name distinguishes
+the agents.""")
     ask = chat("user", "How fast is light?")
     for trace in (1, 2):
         root = c.span("invoke_agent physics", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "physics"}, trace=trace, scope="genai")
@@ -2524,10 +2517,10 @@ tells the agents apart.""")
 
 def who_ended_the_run():
     c = Case(213, "made-who-ended-the-run", "Who ended a run, and what was judged", """
-1. LangChain's middleware: a guard answers and jumps to the end. No model was called. The evaluator of the fourth trace points at the span of
-   the web framework inside: the score is the run's.
-2. A client writes `null` for the answer of an agent whose model call failed: there is no answer, and the run failed.
-3. An agent works inside another one, and no tool called it: the outer one has the last word.
+1. LangChain's middleware: a guard answers and jumps to the end. No model was called. The evaluator of the fourth trace links to the web
+   framework's span inside: the score belongs to the run.
+2. A client writes `null` as the answer of an agent whose model call failed: no answer, and the run failed.
+3. An agent works inside another one, not called by a tool: the outer agent's answer is last.
 4. The evaluator.""")
     ask, said = {"role": "user", "content": "How do I pick a lock?"}, {"role": "assistant", "content": "I cannot help with that."}
     state = lambda *list, **more: {"openinference.span.kind": "CHAIN", "output.mime_type": "application/json", "output.value": text({"messages": list, **more})}

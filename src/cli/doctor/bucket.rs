@@ -1,4 +1,4 @@
-//! The bucket: whether a server has the permissions that it needs.
+//! The bucket: whether a server has the permissions it needs.
 
 use super::finding::Findings;
 use crate::cli::out;

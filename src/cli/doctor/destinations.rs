@@ -1,4 +1,4 @@
-//! Whether each destination of `--forward` answers, and what it would refuse.
+//! Whether each destination of `--forward` responds, and what it would refuse.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::forward::{self, Destination, Logs, Via, progress, removed_segments};
 use crate::server::Config;
 use crate::span::Signal;
 
-/// How long a destination has to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout for a destination.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends each destination a request without spans, and one without log records where it is sent log records.
+/// Sends each destination a request without spans and, if it gets log records, one without log records.
 pub(super) fn check(config: &Config, found: &mut Findings) {
     for project in config.projects_without_destination() {
         found.warning(
@@ -38,7 +38,7 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
 async fn examine(destination: &Destination, found: &mut Findings) {
     let name = &destination.name;
     let mut asked = destination.clone();
-    asked.timeout = asked.timeout.min(PATIENCE);
+    asked.timeout = asked.timeout.min(RESPONSE_TIMEOUT);
     let exporter = match Exporter::new(Arc::new(asked), Arc::new(Via::anonymous())) {
         Ok(exporter) => exporter,
         Err(error) => return found.wrong(format!("{name}: {error}"), "serve does not start", "correct its [[forward]] table"),
@@ -77,7 +77,7 @@ async fn examine(destination: &Destination, found: &mut Findings) {
     ));
 }
 
-/// What retention removed before the destinations of a store had it.
+/// Data that retention removed before a store's destinations had it.
 pub(super) fn removed(directory: &std::path::Path, found: &mut Findings) {
     let folder = forward::folder(directory);
     for name in progress::names(&folder) {

@@ -1,4 +1,4 @@
-//! The data directory: existence, owner, free space, and whether its file system keeps what it synced.
+//! The data directory: existence, owner, free space, and whether its file system keeps synced data.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,12 +10,12 @@ use rustix::process::geteuid;
 use super::finding::{Findings, size};
 use super::processes::{self, Process};
 
-/// With less, a bridge at work fills the disk within a day.
+/// With less free space, a busy bridge fills the disk within a day.
 const LITTLE: u64 = 1 << 30;
-/// With less, one large request may not fit.
+/// With less free space, a large request may not fit.
 const TOO_LITTLE: u64 = 64 << 20;
 
-/// The file systems that report data as synced that a crash of the machine may take, and why.
+/// File systems that report data as synced although a crash may lose it, and why.
 const LIARS: &[(&str, &str)] = &[
     ("tmpfs", "it is in memory: a restart of the machine deletes it"),
     ("ramfs", "it is in memory: a restart of the machine deletes it"),
@@ -29,7 +29,7 @@ const LIARS: &[(&str, &str)] = &[
     ("fuse", "whether a sync reaches a disk depends on the program that provides it"),
 ];
 
-/// Looks at the directory, and reports who writes to it.
+/// Checks the directory, and returns the process that writes to it.
 pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
     let shown = directory.display();
     let Ok(data) = fs::metadata(directory) else {
@@ -65,7 +65,7 @@ pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
     holder
 }
 
-/// The directory itself, or the first above it that exists.
+/// The directory itself, or its nearest existing ancestor.
 fn nearest(directory: &Path) -> PathBuf {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let mut above = absolute.ancestors();
@@ -159,7 +159,7 @@ fn file_system(directory: &Path, found: &mut Findings) {
     }
 }
 
-/// The type of the mount with the longest path that leads here: field 5 is the path, the type follows ` - `.
+/// The type of the mount with the longest path above this one: field 5 is the path, the type follows ` - `.
 fn kind_of<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let of = |line: &'a str| {
         let (before, after) = line.split_once(" - ")?;
@@ -167,7 +167,7 @@ fn kind_of<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
         let kind = after.split(' ').next()?;
         path.starts_with(OsStr::new(&point)).then_some((point.len(), kind))
     };
-    // Of two mounts at one place the later covers the former.
+    // Of two mounts at one path, the later covers the earlier.
     mounts
         .lines()
         .filter_map(of)

@@ -1,4 +1,4 @@
-//! The variables that exporters in this shell would read, and whether their spans would arrive here
+//! The variables that exporters in this shell would read, and whether their spans would arrive here.
 
 use std::env;
 use std::net::ToSocketAddrs as _;
@@ -17,7 +17,7 @@ fn set(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Looks at this process's environment.
+/// Checks the environment of this process.
 pub(super) fn check(config: &Config, found: &mut Findings) {
     let tls = config.security.tls.is_some();
     let scheme = if tls { "https" } else { "http" };
@@ -72,7 +72,7 @@ fn endpoint(config: &Config, (name, value, path): (&str, &str, Option<&str>), tl
     }
 }
 
-/// `0.0.0.0:4318` is reached by every name of this machine that is known here: the loopback ones.
+/// Whether one address reaches the other; `0.0.0.0:4318` is reached by any loopback address.
 fn reaches(asked: &str, listening: &str) -> bool {
     let of = |text: &str| text.to_socket_addrs().map(|found| found.collect::<Vec<_>>()).unwrap_or_default();
     let listening = of(listening);
@@ -98,7 +98,7 @@ fn protocol(found: &mut Findings) {
     }
 }
 
-/// What keeps an SDK from sending anything at all.
+/// Variables that keep an SDK from sending anything.
 fn silent(found: &mut Findings) {
     let is = |name: &str, values: &[&str]| set(name).filter(|value| values.contains(&value.to_ascii_lowercase().as_str()));
     for (name, values) in [

@@ -4,36 +4,36 @@ use serde::Serialize;
 
 use crate::cli::out::{Style, harmless, styled};
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
-    /// As it should be.
+    /// All is well.
     Ok,
-    /// It works; something may come of it.
+    /// It works, but may cause problems.
     Warning,
     /// It does not work, or data is lost.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// The result of looking at one thing.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Finding {
-    /// Which check found it.
+    /// The check that made it.
     pub(super) check: &'static str,
     pub(super) status: Status,
-    /// What there is.
+    /// What was found.
     pub(super) what: String,
     #[serde(flatten)]
     pub(super) advice: Option<Advice>,
 }
 
-/// What makes a finding worth a word.
+/// Advice about a finding.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Advice {
     /// Why it matters.
     pub(super) why: String,
-    /// What to do: a command where there is one.
+    /// How to fix it: a command if possible.
     pub(super) mend: String,
 }
 
@@ -74,7 +74,7 @@ impl Findings {
 }
 
 impl Finding {
-    /// For people: what, and below it why and what to do.
+    /// The finding for people, with advice below it.
     pub(super) fn lines(&self) -> Vec<String> {
         let (word, style) = match self.status {
             Status::Ok => ("ok     ", Style::Plain),
@@ -90,12 +90,12 @@ impl Finding {
     }
 }
 
-/// Findings repeat names of files, variables and answers of servers.
+/// The text on one line without harmful characters: findings repeat names of files, variables and server responses.
 fn on_one_line(text: &str) -> String {
     harmless(text).replace('\n', " ")
 }
 
-/// Bytes for people.
+/// A size for people.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_024 => format!("{bytes} bytes"),

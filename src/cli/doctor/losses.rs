@@ -1,4 +1,4 @@
-//! Losses that are kept until an operator acknowledges them, and their acknowledgement.
+//! Recorded losses that await acknowledgement, and their acknowledgement.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use crate::cli::out::with_causes;
 use crate::store::log::{self, Fault, Lost};
 use crate::store::{self, Error, Losses, index};
 
-/// A gap in the numbers of segments that is wider is no gap: one of the files has a foreign name.
+/// A wider gap in the numbers of segments is not a loss: one of the files has a foreign name.
 const WIDEST_GAP: u64 = 10_000;
 
-/// The losses that are kept of a store.
+/// The recorded losses of a store.
 pub(super) fn kept(directory: &Path, found: &mut Findings) -> Losses {
     Losses::of(directory).unwrap_or_else(|error| {
         found.wrong(
@@ -23,7 +23,7 @@ pub(super) fn kept(directory: &Path, found: &mut Findings) -> Losses {
     })
 }
 
-/// Those that nobody has acknowledged.
+/// Reports unacknowledged losses.
 pub(super) fn open(directory: &Path, losses: &Losses, found: &mut Findings) {
     let acknowledge = format!("spanbridge doctor --acknowledge --data-dir {}", quoted(directory));
     for loss in losses.open() {
@@ -46,7 +46,7 @@ pub(super) fn open(directory: &Path, losses: &Losses, found: &mut Findings) {
     }
 }
 
-/// The files that record what was deleted on request.
+/// Checks the files that record deletions.
 pub(super) fn deletions(directory: &Path, found: &mut Findings) {
     match store::faults_of_deletions(directory) {
         Ok(faults) => {
@@ -66,7 +66,7 @@ pub(super) fn deletions(directory: &Path, found: &mut Findings) {
     }
 }
 
-/// Acknowledges all that is lost now.
+/// Acknowledges all current losses.
 pub(super) fn acknowledge(directory: &Path, found: &mut Findings) {
     match lost_now(directory).and_then(|lost| store::acknowledge(directory, &lost)) {
         Ok(acknowledged) => {
@@ -82,7 +82,7 @@ pub(super) fn acknowledge(directory: &Path, found: &mut Findings) {
     }
 }
 
-/// What the log lacks, with or without an index that knows what it was.
+/// What the log lacks, whether or not an index records what it was.
 fn lost_now(directory: &Path) -> Result<Vec<Lost>, Error> {
     let numbers = log::segments(directory)?;
     let lost = |segment, fault| Lost {

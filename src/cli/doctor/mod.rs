@@ -1,6 +1,6 @@
-//! `spanbridge doctor`: what is wrong with this installation, why it matters, and the command that mends it.
+//! `spanbridge doctor`: what is wrong with this installation, why it matters, and the command that fixes it.
 //!
-//! It only reads, and takes no lock: a bridge at work, or one that starts meanwhile, does not notice.
+//! It only reads, and takes no lock: a bridge that is running or starting is not affected.
 
 mod bucket;
 mod destinations;
@@ -109,7 +109,7 @@ impl Doctor {
         let mut all = Vec::new();
         let mut found = Findings::of("settings");
         let config = settings::check(&self.sources, command, &mut found);
-        // Settings that cannot be used are reported whatever was asked for: nothing else can be checked.
+        // Invalid settings are reported whatever was asked for: nothing else can be checked then.
         if self.wants(Check::Settings) || config.is_none() {
             all.append(&mut found.list);
         }
@@ -119,7 +119,7 @@ impl Doctor {
         all
     }
 
-    /// Names the projects whose logs are examined, and those of the settings that have none here: a copy may lack them.
+    /// Reports the projects whose logs are examined, and configured ones without a log here: a copy may lack them.
     fn examine_projects(&self, config: &Config, projects: &[Project], all: &mut Vec<Finding>) {
         if !self.wants(Check::Log) {
             return;
@@ -188,7 +188,7 @@ impl Doctor {
             server::ports(config, holder.as_ref(), &mut found);
             all.append(&mut found.list);
         }
-        // Who asks for it wants to know that it runs.
+        // An explicit request implies that the server should be running.
         let asked = self.server.is_some() || self.only.contains(&Check::Server);
         if self.wants(Check::Server) && (running || asked) {
             let mut found = Findings::of("server");
@@ -213,7 +213,7 @@ impl Doctor {
     }
 }
 
-/// Where this machine reaches the API.
+/// The URL of the API from this machine.
 fn url_of(config: &Config) -> String {
     let scheme = if config.security.tls.is_some() { "https" } else { "http" };
     format!("{scheme}://{}", reached_here(&config.api))

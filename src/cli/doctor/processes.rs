@@ -1,4 +1,4 @@
-//! Which process has a lock or a port, as Linux reports it; unknown on other systems.
+//! Which process holds a lock or port, as reported by Linux; unknown on other systems.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,7 +8,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) id: u32,
-    /// Its program.
+    /// Name of its program.
     pub(super) name: String,
 }
 
@@ -27,10 +27,10 @@ fn process(id: u32) -> Process {
     Process { id, name: name.to_owned() }
 }
 
-/// The process with the lock of a data directory. The lock is not touched: a bridge that starts now must get it.
+/// The process that locks a data directory. The lock is not touched: a bridge that is starting must get it.
 pub(super) fn holder(directory: &Path) -> Option<Process> {
     let locks = fs::read_to_string("/proc/locks").ok()?;
-    // On some file systems a directory cannot be locked: then the file in it is.
+    // Some file systems cannot lock directories: then the file in it is locked.
     let inodes = [directory.to_owned(), directory.join("lock")].map(|path| fs::metadata(path).ok().map(|data| data.ino()));
     inodes.into_iter().flatten().find_map(|inode| holder_in(&locks, inode)).map(process)
 }
@@ -46,7 +46,7 @@ fn holder_in(locks: &str, inode: u64) -> Option<u32> {
     })
 }
 
-/// Who listens on a TCP port of this machine.
+/// The process that listens on a local TCP port.
 pub(super) fn listener(port: u16) -> Option<Process> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
     let inode = tables.iter().find_map(|table| socket_in(table, port))?;
@@ -54,7 +54,7 @@ pub(super) fn listener(port: u16) -> Option<Process> {
     let ids = fs::read_dir("/proc")
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // The files of other people's processes are not shown to us.
+    // The files of other users' processes are not visible.
     let has = |id: &u32| {
         let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten();
         files

@@ -9,7 +9,7 @@ use crate::documents::Vocabulary;
 use crate::store::log::{self, Form, Inspected, Position};
 use crate::store::{self, Compared, Error, Losses, index};
 
-/// Reads every segment. `running`: a bridge writes to the last one meanwhile.
+/// Reads every segment. `running`: a bridge is writing to the last one.
 pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut Findings) {
     let numbers = match log::segments(directory) {
         Ok(numbers) => numbers,
@@ -47,7 +47,7 @@ pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut 
                 }
                 damage(directory, &inspected, (is_last, running), found);
             }
-            // Retention was faster.
+            // Retention removed it first.
             Ok(None) => {}
             Err(error) => unreadable(&error, found),
         }
@@ -85,7 +85,7 @@ impl Total {
     }
 }
 
-/// A head that does not fit its records; whether they are not read for that.
+/// Reports a head that does not match its records; returns whether they are not read because of it.
 fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
     let Some(form) = inspected.head_should_say else { return false };
     let (version, records, why) = match form {
@@ -108,7 +108,7 @@ fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
     form == Form::Compressed
 }
 
-/// Whether records of a segment are lost. `last`: its end may be a write that was interrupted.
+/// Whether records of a segment are lost. `last`: it may end with an interrupted write.
 pub(super) fn is_damaged(inspected: &Inspected, last: bool) -> bool {
     let is_cut = match inspected.form {
         Form::Compressed => !inspected.has_table,
@@ -181,7 +181,7 @@ fn unreadable(error: &Error, found: &mut Findings) {
     found.wrong(super::super::out::with_causes(error), "its spans cannot be read", mend);
 }
 
-/// Whether the index can be used, and whether it knows what the log contains.
+/// Whether the index is usable, and whether it has what the log contains.
 pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary: &Vocabulary, found: &mut Findings) {
     let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
     let stopped = if running { "stop the server, then: " } else { "" };
@@ -235,7 +235,7 @@ pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary
     }
 }
 
-/// Traces for which the index differs from the log.
+/// Traces whose index entries differ from the log.
 fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Findings) {
     const NAMED: usize = 10;
     if !compared.traces.is_empty() {
@@ -273,12 +273,12 @@ fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Fi
     }
 }
 
-/// Records that the index knows, and that the log no longer contains: they were acknowledged.
+/// Lost records: the index has them, so they were acknowledged, but the log no longer does.
 fn lost(directory: &Path, losses: &Losses, found: &mut Findings) -> Result<(), Error> {
     for (number, last) in index::last_records(directory)? {
-        // In whole segments, everything before the last record is there too.
+        // In a whole segment, everything before the last record is there, too.
         let is_there = log::inspect(directory, number)?.is_some_and(|inspected| match inspected.form {
-            // That its records are not read was reported already, and none of them is lost.
+            // It was reported that its records are not read, and none of them is lost.
             _ if inspected.head_should_say.is_some() => true,
             _ if !inspected.damaged.is_empty() => false,
             Form::Raw => last < inspected.end,
@@ -305,7 +305,7 @@ fn lost(directory: &Path, losses: &Losses, found: &mut Findings) -> Result<(), E
     Ok(())
 }
 
-/// A bridge that runs is ahead of what we read a moment ago.
+/// Whether the index covers the log. A running bridge is ahead of what was read a moment ago.
 fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findings) {
     if running {
         return;

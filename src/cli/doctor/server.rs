@@ -1,4 +1,4 @@
-//! The ports: what answers on them, and whether it is a bridge of this version that accepts spans.
+//! The ports: what responds on them, and whether it is a bridge of this version that accepts spans.
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
@@ -7,9 +7,9 @@ use super::finding::Findings;
 use super::processes::{self, Process};
 use crate::server::Config;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether the ports are free, or the bridge's that writes to the data directory.
+/// Whether the ports are free, or belong to the bridge that uses the data directory.
 pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findings) {
     for (address, flag, usual) in [
         (&config.grpc, "--otlp-grpc", 4_317),
@@ -27,7 +27,9 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
             found.ok(format!("{flag}: the system picks a port"));
             continue;
         }
-        let taken = resolved.iter().any(|address| TcpStream::connect_timeout(address, PATIENCE).is_ok());
+        let taken = resolved
+            .iter()
+            .any(|address| TcpStream::connect_timeout(address, REQUEST_TIMEOUT).is_ok());
         let listener = resolved
             .first()
             .filter(|_| taken)
@@ -40,7 +42,7 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
                 "run spanbridge doctor with the flags or the --config of that server",
             ),
             (true, Some(listener), Some(holder)) if listener == holder => found.ok(format!("{address} ({flag}): {listener}")),
-            // Whose it is cannot be seen without its rights.
+            // Without its rights we cannot tell whose port it is.
             (true, None, Some(_)) => found.ok(format!("{address} ({flag}) is in use, probably by the server")),
             (true, listener, _) => {
                 let who = listener
@@ -56,21 +58,21 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
     }
 }
 
-/// A port that ends as the usual one and is free.
+/// A free port that ends like the usual one.
 fn free(usual: u16) -> u16 {
     let candidates = (1..6).map(|thousands| usual + thousands * 10_000);
     let mut free = candidates.clone().filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
     free.next().or_else(|| candidates.clone().next()).unwrap_or(usual)
 }
 
-/// Whether a bridge answers there, of which version, and whether it takes spans.
+/// Whether a bridge responds there, its version, and whether it accepts spans.
 pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
     let url = url.trim_end_matches('/');
-    // Neither a token nor a span is sent, so it does not matter whom the certificate names.
+    // Neither a token nor a span is sent, so the certificate need not be verified.
     let tls = ureq::tls::TlsConfig::builder().disable_verification(true).build();
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(REQUEST_TIMEOUT))
         .proxy(None)
         .tls_config(tls)
         .build()

@@ -14,11 +14,11 @@ use crate::cli::settings_sources::{Sources, effective};
 use crate::cli::variables;
 use crate::server::Config;
 
-/// Days before a certificate ends at which it should have been renewed.
+/// Days before its expiry by which a certificate should have been renewed.
 const SOON: i64 = 14;
 const DAY: i64 = 86_400;
 
-/// What `serve` would be started with; `None`: it would not start.
+/// The configuration with which `serve` would start; `None`: it would not start.
 pub(super) fn check(sources: &Sources, command: &clap::Command, found: &mut Findings) -> Option<Config> {
     let read = variables::check(command)
         .and_then(|()| sources.read())
@@ -55,7 +55,7 @@ pub(super) fn check(sources: &Sources, command: &clap::Command, found: &mut Find
 fn certificate(config: &Config, found: &mut Findings) {
     let Some(files) = &config.security.tls else { return };
     let path = files.certificate.display();
-    // What cannot be read was reported already.
+    // Unreadable files were reported already.
     let Ok((from, until)) = files.validity() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
@@ -85,7 +85,7 @@ fn certificate(config: &Config, found: &mut Findings) {
     }
 }
 
-/// A file that everybody on this machine can read should hold no secret.
+/// Warns if a file that every local user can read contains secrets.
 fn secrets(sources: &Sources, found: &mut Findings) {
     let Some(path) = sources.file() else { return };
     let Ok(data) = std::fs::metadata(path) else { return };
@@ -107,7 +107,7 @@ fn days(seconds: i64) -> String {
     many(u64::try_from(seconds / DAY).unwrap_or_default(), "day")
 }
 
-/// The same rule as at the start, on what is written: names are looked up only there.
+/// The same rule as at start, applied to the written addresses: names are resolved only at start.
 fn exposure(config: &Config, found: &mut Findings) {
     for (address, flag) in [
         (&config.grpc, "--otlp-grpc"),

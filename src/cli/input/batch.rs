@@ -18,18 +18,18 @@ use crate::sessions::{self, Imported, Limits, SessionError, Sessions};
 use crate::span::json::as_otlp;
 use crate::span::{LogRecord, Span, TraceId};
 
-/// What is given each row of training data as it is read: files of rows have more of them than memory.
+/// Receives rows of training data as they are read: files may have more rows than fit into memory.
 pub(in crate::cli) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 
-/// The spans and log records of several files, which are one set.
+/// The spans and log records of several files, as one set.
 pub(in crate::cli) struct Batch<'r> {
-    /// The most bytes of one file after decompression.
+    /// Maximum bytes of a file after decompression.
     pub(super) limit: usize,
-    /// The most memory that one file of documents, or one session, may take.
+    /// Maximum memory for one file of documents, or one session.
     pub(super) memory: Option<usize>,
-    /// What the files hold.
+    /// The expected content of the files.
     pub(super) from: From,
-    /// The form by which they are read, where one is named.
+    /// The form to read the files by, if one is named.
     pub(super) form: Option<Arc<AnyForm>>,
     pub(in crate::cli) spans: Vec<Span>,
     pub(in crate::cli) logs: Vec<LogRecord>,
@@ -37,23 +37,23 @@ pub(in crate::cli) struct Batch<'r> {
     pub(in crate::cli) problems: Vec<Problem>,
     /// Notes on input that has nothing to do with runs.
     pub(in crate::cli) notes: Vec<String>,
-    /// The traces of documents, in the order of the documents.
+    /// The traces of documents, in document order.
     pub(in crate::cli) in_order: Vec<TraceId>,
-    /// What the spans do not represent as the documents did, by file.
+    /// Parts of documents that spans do not represent, by file.
     pub(in crate::cli) documents: Vec<(String, Note)>,
-    /// Files with a problem, unless it is of some of their documents alone.
+    /// Files with a problem, unless it affects only some of their documents.
     pub(in crate::cli) broken: HashSet<PathBuf>,
-    /// Session files of coding agents, which are read when all are known.
+    /// Session files of coding agents, which are read once all are known.
     pub(super) sessions: Sessions,
-    /// Whether a file is read of which some documents are refused: all the others.
+    /// Whether to read a file although some of its documents are refused.
     pub(in crate::cli) reads_others: bool,
-    /// Takes rows; without it their spans are in the set.
+    /// Receives rows; without it their spans are added to the set.
     pub(super) rows: Option<&'r mut Rows<'r>>,
-    /// When the runs of rows began.
+    /// Start of the runs in rows.
     pub(super) begin: Begin,
 }
 
-/// The most refused documents of a file that are named.
+/// Maximum refused documents that are named for a file.
 const NAMED: usize = 10;
 
 /// The format whose documents are rows of data sets.
@@ -72,7 +72,7 @@ impl Batch<'_> {
 }
 
 impl Batch<'_> {
-    /// An empty set. `limit`: the most bytes of each file after decompression. `memory`: the most memory that reading one may take.
+    /// An empty set. `limit`: maximum bytes of each file after decompression. `memory`: maximum memory for reading one.
     pub(in crate::cli) fn new(limit: usize, memory: Option<usize>) -> Self {
         Self {
             limit,
@@ -93,10 +93,10 @@ impl Batch<'_> {
         }
     }
 
-    /// Reports on standard error what the spans of documents do not represent as the documents did.
+    /// Reports on standard error what spans do not represent of the documents.
     pub(in crate::cli) fn report_documents(&self) {
         let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
-        // One line a kind, with the first of its notes: a document of nine steps may have dozens.
+        // One line for each kind, with its first note: a document of nine steps may have dozens.
         let mut kinds: Keyed<NoteKind, (usize, &(String, Note))> = Keyed::default();
         for reported in others {
             kinds.get_or_insert_with(&reported.1.kind, || (0, reported)).0 += 1;
@@ -150,12 +150,12 @@ impl Batch<'_> {
         }
     }
 
-    /// Whether a file may be anything.
+    /// Whether the kind of a file is to be recognised.
     fn recognises(&self, path: &Path) -> bool {
         matches!(self.from, From::Auto) && self.form.is_none() && path.as_os_str() != "-"
     }
 
-    /// Adds the session files below a folder. The others are not of a session: clients keep many files beside them.
+    /// Adds the session files below a folder. Other files are skipped: clients keep many files next to them.
     pub(super) fn read_folder(&mut self, folder: &Path) {
         let files = match sessions::below(folder) {
             Ok(files) => files,
@@ -174,7 +174,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Reads the sessions that were found, one at a time, and gives the spans of each.
+    /// Reads the sessions that were found, one at a time, and passes on the spans of each.
     pub(in crate::cli) fn read_sessions(&mut self, take: &mut dyn FnMut(Vec<Span>)) {
         let (mut notes, mut problems) = (Vec::new(), Vec::new());
         let limits = Limits {
@@ -210,7 +210,7 @@ impl Batch<'_> {
         !self.sessions.is_empty()
     }
 
-    /// Adds what these bytes hold.
+    /// Adds the content of these bytes.
     pub(in crate::cli) fn add(&mut self, file: &str, bytes: &[u8]) {
         match plain(file, Cow::Borrowed(bytes), self.limit) {
             Ok(bytes) => self.add_plain(file, Path::new("-"), &bytes),
@@ -229,12 +229,12 @@ impl Batch<'_> {
         } else if let From::Documents(format) = self.from {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
-            // An empty export request is a lawful one.
+            // An empty export request is valid.
             self.notes.push(format!("{file}: empty"));
         } else if let Some(form) = std::str::from_utf8(text).ok().and_then(|text| Forms::built_in().of_text(text)) {
             self.add_by_form(form, file, path, (text, skipped));
         } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
-            // It is added. A span's text may be what another program printed: what is protobuf is read as that.
+            // Already added. Checked after protobuf, because a span's text may be what another program printed.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             match std::str::from_utf8(text)
                 .ok()
@@ -250,7 +250,7 @@ impl Batch<'_> {
         }
     }
 
-    /// The text of a file, where the memory allows for reading it; else a problem. `skipped`: bytes of the file before the text.
+    /// The text of a file, if the memory limit allows reading it; else a problem is recorded. `skipped`: bytes of the file before the text.
     fn readable<'b>(&mut self, file: &str, (text, skipped): (&'b [u8], usize), needed: usize) -> Option<&'b str> {
         let read = affordable(file, text, text.len().saturating_add(needed), self.memory).and_then(|_| {
             std::str::from_utf8(text).map_err(|source| Problem::Text {
@@ -261,7 +261,7 @@ impl Batch<'_> {
         read.map_err(|problem| self.problems.push(problem)).ok()
     }
 
-    /// Adds what a form makes of a text.
+    /// Adds the content of a text that has a known form.
     fn add_by_form(&mut self, form: &Form, file: &str, path: &Path, text: (&[u8], usize)) {
         let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
             return;
@@ -278,7 +278,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the spans that a form makes of a text.
+    /// Adds the spans of a text that has a known form.
     fn add_spans_by_form(&mut self, form: &SpanForm, file: &str, text: (&[u8], usize)) {
         let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
             return;
@@ -308,22 +308,22 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds a JSON text that begins with no export request.
+    /// Adds a JSON text that does not begin with an export request.
     pub(super) fn add_recognised(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), bytes: &[u8]) {
         let parsed = DocumentSizes::of(text).parsed;
         if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
             self.problems.push(problem);
             return;
         }
-        // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
+        // Even if it is not UTF-8: the error should name that, rather than invalid OTLP/JSON.
         match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
-            // The others may be of another format.
+            // Other documents may have another format.
             Some(first) => self.add_documents(file, path, (text, skipped), None, self.reads_rows(first)),
             None => self.add_other_json(file, text, skipped, bytes),
         }
     }
 
-    /// Whether documents of this format are taken one by one.
+    /// Whether documents of this format are passed on one by one.
     pub(super) fn reads_rows(&self, format: &AnyFormat) -> bool {
         self.rows.is_some() && format.id == ROWS
     }

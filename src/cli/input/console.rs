@@ -1,4 +1,4 @@
-//! What the JavaScript SDK printed to its console.
+//! Console output of the JavaScript SDK.
 
 use super::Batch;
 use crate::cli::out;
@@ -6,7 +6,7 @@ use crate::cli::problem::Problem;
 use crate::span::json::{Message, console};
 
 impl Batch<'_> {
-    /// Adds what a text has of a console; whether it has something.
+    /// Adds the spans in console output; returns whether there are any.
     pub(super) fn add_console(&mut self, file: &str, text: &[u8]) -> bool {
         if !console::may_have(text) {
             return false;

@@ -4,17 +4,17 @@ use crate::cli::format_options::unknown;
 use crate::documents::{self, UnknownFormat};
 use crate::formats::AnyFormat;
 
-/// What files hold.
+/// The content of files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::cli) enum From {
-    /// Determined from each file's content.
+    /// Determined from each file.
     #[default]
     Auto,
     /// Documents of this format.
     Documents(&'static AnyFormat),
 }
 
-/// The word of `--from`.
+/// Parses the value of `--from`.
 pub(in crate::cli) fn from_of(word: &str) -> Result<From, String> {
     if word == "auto" {
         return Ok(From::Auto);

@@ -1,4 +1,4 @@
-//! Spans that an SDK or a logger printed as JSON, between whatever else the program printed.
+//! Spans that an SDK or a logger printed as JSON between other output of a program.
 
 use super::Batch;
 use super::recognise::{begins_as_json, has_printed_json};
@@ -8,7 +8,7 @@ use crate::cli::problem::Problem;
 use crate::span::json::{Message, console, mend};
 
 impl Batch<'_> {
-    /// Adds the spans that are printed as JSON between other lines; whether there are any. A text that is JSON as a whole has none.
+    /// Adds spans printed as JSON between other lines; returns whether there are any. A text that is JSON as a whole has none.
     pub(super) fn add_printed(&mut self, file: &str, text: &[u8]) -> bool {
         if !has_printed_json(text) {
             return false;
@@ -43,7 +43,7 @@ impl Batch<'_> {
     }
 }
 
-/// A span that is printed as JSON.
+/// A span printed as JSON.
 fn printed_span(object: &[u8]) -> Option<(Message, String)> {
     if let Some(read) = in_other_form(object) {
         return Some(read);

@@ -1,9 +1,9 @@
-//! What a file is, by its content.
+//! Recognises files by content.
 
 use crate::otlp;
 use crate::span::json::console;
 
-/// What the SDKs of Python and Go print in each span; Java's logger prints `ResourceSpans`.
+/// Keys in each span as printed by the SDKs of Python and Go, and in `ResourceSpans` as printed by Java's logger.
 const PRINTED: [&str; 3] = ["\"trace_id\": \"0x", "\"SpanContext\":", "\"scopeSpans\":"];
 
 /// Whether the bytes are export requests in protobuf.
@@ -11,12 +11,12 @@ pub(super) fn is_protobuf(bytes: &[u8]) -> bool {
     otlp::signal::guess(bytes).is_some() || delimited(bytes).is_some()
 }
 
-/// Export requests one after the other, each with its length before it; `None` where the bytes are anything else.
+/// A sequence of export requests, each preceded by its length; `None` if the bytes are anything else.
 pub(super) fn delimited(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     by_varint(bytes).or_else(|| by_four_bytes(bytes))
 }
 
-/// The same with lengths of four bytes, the highest first: what the Collector's file exporter writes with `format: proto`.
+/// The same with big-endian lengths of four bytes, as the Collector's file exporter writes with `format: proto`.
 fn by_four_bytes(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let (mut rest, mut messages) = (bytes, Vec::new());
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -45,7 +45,7 @@ fn by_varint(bytes: &[u8]) -> Option<Vec<&[u8]>> {
             }
         }
         let message = rest.get(..length)?;
-        // A request begins with its first field; one alone, whose first bytes are a length by chance, ends elsewhere.
+        // A request begins with its first field. A single request whose first bytes look like a length would end elsewhere.
         if message.first() != Some(&0x0a) {
             return None;
         }
@@ -55,19 +55,19 @@ fn by_varint(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     Some(messages).filter(|messages| !messages.is_empty() && bytes.first() != Some(&0x0a) || messages.len() > 1)
 }
 
-/// Whether a text may be what a program printed, with spans in it.
+/// Whether a text may be a program's output that contains spans.
 pub(super) fn may_be_printed(text: &[u8]) -> bool {
     console::may_have(text) || has_printed_json(text)
 }
 
-/// Whether a text may have spans that are printed as JSON between other lines.
+/// Whether a text may have spans printed as JSON between other lines.
 pub(super) fn has_printed_json(text: &[u8]) -> bool {
-    // Lines of OTLP/JSON that are broken are mended elsewhere.
+    // Broken lines of OTLP/JSON are repaired elsewhere.
     let printed = PRINTED.get(..if begins_as_json(text) { 2 } else { 3 }).unwrap_or_default();
     printed.iter().any(|words| memchr::memmem::find(text, words.as_bytes()).is_some())
 }
 
-/// Whether a text begins as JSON does.
+/// Whether a text begins like JSON.
 pub(super) fn begins_as_json(text: &[u8]) -> bool {
     text.starts_with(b"{") || text.starts_with(b"[")
 }

@@ -17,13 +17,13 @@ use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{Refused, Signal};
 use crate::store::Chunk;
 
-/// About so many times a file is looked through for one message that is all of it and has to be mended.
+/// Approximate number of times a file may be scanned for a single message that spans all of it and must be repaired.
 const WHOLE_TRIES: usize = 4;
 
-/// How many members of an object are named.
+/// Maximum members of an object that are named.
 const NAMED: usize = 8;
 
-/// How many refused spans of one file are reported one by one.
+/// Maximum refused spans of a file that are reported one by one.
 const TOLD: usize = 20;
 
 impl Batch<'_> {
@@ -78,13 +78,13 @@ impl Batch<'_> {
         self.foreign_near(file, what, String::new());
     }
 
-    /// The same, with the form that comes nearest.
+    /// The same, with the nearest known form.
     fn foreign_near(&mut self, file: &str, what: impl Into<Cow<'static, str>>, near: String) {
         let (file, what) = (file.to_owned(), what.into());
         self.problems.push(Problem::Foreign { file, what, near });
     }
 
-    /// Adds the items of a request that can be read, where others cannot.
+    /// Adds the readable items of a request that has unreadable ones.
     pub(super) fn add_readable(&mut self, file: &str, bytes: &[u8], signal: Signal) -> bool {
         let Ok(mut scanned) = otlp::scan::scan(bytes, signal, &[]) else {
             return false;
@@ -104,8 +104,8 @@ impl Batch<'_> {
         true
     }
 
-    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is: its first line, or, while
-    /// `spare` bytes may still be looked through for that, all of it.
+    /// Adds a message after repairing it, and returns its length in the text: its first line, or all of the text while
+    /// `spare` bytes may still be scanned for that.
     pub(super) fn add_mended(&mut self, file: &str, offset: usize, text: &[u8], spare: &mut usize) -> Option<usize> {
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let mut add = |text: &[u8]| {
@@ -135,7 +135,7 @@ impl Batch<'_> {
         }
     }
 
-    /// The same, of a text that begins with no request. Where nothing in it is one, the file is named for what it is, once.
+    /// The same for a text that does not begin with a request. If it contains none, the file's kind is reported, once.
     pub(super) fn add_other_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
         let (problems, notes, items) = (self.problems.len(), self.notes.len(), self.spans.len() + self.logs.len());
         self.add_json(file, text, skipped, whole);
@@ -160,11 +160,11 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the documents that are members of an object in no known form: what an API answers around a run, or runs by their names. Whether
-    /// there is one.
+    /// Adds the documents that are members of an object in no known form: an API's answer around a run, or runs by name.
+    /// Returns whether there are any.
     fn add_members(&mut self, file: &str, text: &[u8]) -> bool {
         let members: BTreeMap<String, &RawValue> = serde_json::from_slice(text).unwrap_or_default();
-        // What a model is to be asked is not a run.
+        // Input for a model is not a run.
         const ASKED: [&str; 3] = ["input", "inputs", "prompt"];
         let is_nested = |name: &str, value: &RawValue| value.get().starts_with(['{', '[']) && !ASKED.contains(&name);
         let is_document = |name: &str, value: &RawValue| is_nested(name, value) && formats::recognised(value.get().as_bytes()).is_some();
@@ -192,15 +192,15 @@ impl Batch<'_> {
         !read.is_empty()
     }
 
-    /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
-    /// `whole`: with what precedes the text.
+    /// Adds one object, an array of them, or a sequence (the Collector's file exporter writes one per line). `whole`: the
+    /// text with the bytes before it.
     pub(super) fn add_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
         if skipped > 0 && otlp::signal::guess(whole).is_some() {
-            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
+            // In protobuf, the tag of an export request's first field is a line feed, and its length may look like a brace.
             return self.add_protobuf(file, whole);
         }
         if text.starts_with(b"[") {
-            // What it is parsed to was counted for what is no export request alone.
+            // Memory for parsing was only checked for text that is not an export request.
             if !formats::is_export_request(text)
                 && let Some(spans) = list_in_other_form(text)
             {
@@ -235,11 +235,11 @@ impl Batch<'_> {
             return;
         }
         let mut rest = text;
-        // Each broken line could be where a message over all the rest begins: so many bytes are read for one that is none.
+        // Each broken line could begin a message that spans the rest: this limits the bytes read in vain.
         let mut spare = text.len().saturating_mul(WHOLE_TRIES);
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
-            // Where too much was read in vain, a message is one line.
+            // Once too much was read in vain, a message is one line.
             let line = || rest.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
             match Message::parse_first(if spare > 0 { rest } else { line() }) {
                 None => return,
@@ -273,7 +273,7 @@ impl Batch<'_> {
         self.problems.push(Problem::Json { file, offset, source });
     }
 
-    /// Adds a message that is this text. A file is no sender that could correct anything: invalid ids are derived.
+    /// Adds a message with this text. A file has no sender who could correct it, so invalid ids are derived.
     pub(super) fn add_text(&mut self, file: &str, offset: usize, message: Message, text: &[u8]) {
         if !message.has_unusable_ids() {
             return self.add_message(file, offset, message);
@@ -302,7 +302,7 @@ impl Batch<'_> {
         let fault = match message.signal() {
             Ok(Some(Signal::Metrics)) => {
                 let note = format!("{file}: has metrics, which are ignored");
-                // A file may have them on each line.
+                // A file may have the same note on each line.
                 if self.notes.last() != Some(&note) {
                     self.notes.push(note);
                 }
@@ -318,7 +318,7 @@ impl Batch<'_> {
             Ok(None) => JsonError::NotOtlp,
             Err(error) => error,
         };
-        // What a file is not, it is not once: the others of its lines are counted.
+        // Report only the first such line of a file, and count the others.
         match self.problems.last_mut() {
             Some(Problem::More { file: of, more }) if of == file => return *more += 1,
             Some(Problem::Json { file: of, source, .. })
@@ -353,19 +353,19 @@ impl Batch<'_> {
     }
 }
 
-/// Spans in another JSON form (Jaeger's, the Python SDK's), with the same in OTLP/JSON.
+/// Spans in another JSON form (Jaeger's, the Python SDK's), with their OTLP/JSON.
 pub(super) fn in_other_form(text: &[u8]) -> Option<(Message, String)> {
     read_other(&serde_json::from_slice(text).ok()?)
 }
 
-/// The same, of a list.
+/// The same for a list.
 fn list_in_other_form(text: &[u8]) -> Option<Vec<(Message, String)>> {
     let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
     let list: Vec<Option<(Message, String)>> = values.iter().map(read_other).collect();
     if list.iter().all(Option::is_none) {
         return None;
     }
-    // What is in no form that is known is reported, and takes nothing of the others away.
+    // Unknown forms are reported without affecting the others.
     let as_it_is = |value: &serde_json::Value| {
         let text = value.to_string();
         Some((Message::parse(text.as_bytes()).ok()?, text))
@@ -386,14 +386,14 @@ fn is_no_request(message: &Message) -> bool {
     matches!(message.signal(), Ok(None) | Err(JsonError::Other { .. }))
 }
 
-/// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,
-/// with faults that keep it from being read as a document.
+/// The syntax error in a text's first value. Reading it as an export request skips unknown members, together with errors in
+/// them.
 fn json_fault(text: &[u8]) -> Option<serde_json::Error> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>();
     values.next()?.err()
 }
 
-/// After a broken line, the next line on which an object begins.
+/// The next line, after a broken one, on which an object begins.
 fn next_line_with_object(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -405,7 +405,7 @@ fn next_line_with_object(text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// How many bytes were looked through before this was found: of what is nested too deep for the parser, all.
+/// Bytes scanned until this error: all, if the text nests too deeply for the parser.
 fn looked_through(text: &[u8], error: &serde_json::Error) -> usize {
     if error.to_string().starts_with("recursion limit") {
         return text.len();
@@ -413,7 +413,7 @@ fn looked_through(text: &[u8], error: &serde_json::Error) -> usize {
     byte_of(text, error.line(), error.column())
 }
 
-/// serde_json counts lines and columns from 1.
+/// Converts the line and column of a serde_json error, which count from 1.
 fn byte_of(text: &[u8], line: usize, column: usize) -> usize {
     let before: usize = text
         .split_inclusive(|byte| *byte == b'\n')

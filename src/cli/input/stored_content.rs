@@ -1,6 +1,6 @@
-//! Content that spans refer to: clients may store messages in files and record a `file://` address in their place.
+//! Content that spans refer to: clients may store messages in files and record a `file://` address instead.
 //!
-//! Files are read on request only, and only in folders that were named: what strangers send must not choose which files are read.
+//! Files are read only on request, and only from named folders: strangers must not choose which files are read.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -15,16 +15,16 @@ use crate::hash::HashMap;
 use crate::sessions::open_file;
 use crate::span::{AnyValue, Attributes, LogRecord, Span};
 
-/// Folders that content may be read from.
+/// Folders from which content may be read.
 pub(super) struct ContentFolders<'a> {
     folders: &'a [PathBuf],
-    /// The most bytes of content that are still taken: many spans may refer to one file.
+    /// Remaining bytes of content: many spans may refer to one file.
     left: Cell<usize>,
-    /// What was read, by the file.
+    /// Content by file.
     read: RefCell<HashMap<PathBuf, Rc<str>>>,
 }
 
-/// A folder, as the disk knows it.
+/// A canonical folder.
 pub(super) fn folder(path: &str) -> Result<PathBuf, String> {
     let path = fs::canonicalize(path).map_err(|error| error.to_string())?;
     if path.is_dir() {
@@ -35,7 +35,7 @@ pub(super) fn folder(path: &str) -> Result<PathBuf, String> {
 }
 
 impl<'a> ContentFolders<'a> {
-    /// These [folders](folder), and at most this many bytes of their files. A file counts each time it is referred to.
+    /// Allows these [folders](folder), and at most this many bytes of content. A file counts each time it is referred to.
     pub(super) fn new(folders: &'a [PathBuf], limit: usize) -> Self {
         Self {
             folders,
@@ -44,7 +44,7 @@ impl<'a> ContentFolders<'a> {
         }
     }
 
-    /// Adds the content to the spans and log records; what could not be read, in words.
+    /// Adds the content to the spans and log records; returns errors as text.
     pub(super) fn fill(&self, spans: &mut [Span], logs: &mut [LogRecord]) -> Vec<String> {
         let mut refused = Vec::new();
         let of_spans = spans.iter_mut().map(|span| &mut span.attributes);
@@ -86,7 +86,7 @@ impl<'a> ContentFolders<'a> {
         Ok(as_one(&text))
     }
 
-    /// Reads a file, once: what it has next time is not asked.
+    /// Reads a file only once, even if it changes.
     fn read_file(&self, path: &Path) -> Result<Rc<str>, String> {
         let left = self.left.get() as u64;
         let file = open_file(path).map_err(|error| error.to_string())?;
@@ -108,7 +108,7 @@ fn is_file(address: &str) -> bool {
     address.starts_with("file://")
 }
 
-/// The path of a `file://` address of this machine.
+/// The path of a local `file://` address.
 fn path_of(address: &str) -> Option<PathBuf> {
     let rest = address.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -116,7 +116,7 @@ fn path_of(address: &str) -> Option<PathBuf> {
     Some(Path::new(path.as_ref()).to_owned()).filter(|path| path.is_absolute())
 }
 
-/// A list with an item a line as one JSON list.
+/// A list with one item per line, as one JSON list.
 fn as_one(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let items: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();

@@ -11,7 +11,7 @@ use crate::web::listing::{Listed, Score, Summary};
 use crate::web::sessions::SessionListed;
 use crate::web::work::Share;
 
-/// The shortest prefix that distinguishes these ids, 8 digits at least.
+/// The shortest prefix length that distinguishes these ids, at least 8.
 fn id_length(traces: &[Listed]) -> usize {
     let mut ids: Vec<&str> = traces.iter().map(|listed| listed.trace_id.as_str()).collect();
     ids.sort_unstable();
@@ -22,12 +22,12 @@ fn id_length(traces: &[Listed]) -> usize {
     ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
-/// How wide a question may be where nothing limits a line.
+/// Maximum columns of a question if the line has no limit.
 const QUESTION: usize = 160;
-/// How wide an error.
+/// Maximum columns of an error.
 const ERROR: usize = 60;
 
-/// What people and programs judged.
+/// The judgements by people and programs.
 fn labels(summary: &Summary) -> String {
     summary.scores.iter().map(Score::words).collect::<Vec<_>>().join(" ")
 }
@@ -117,7 +117,7 @@ pub(super) fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     table
 }
 
-/// Tokens in and out, as far as they are known.
+/// Input and output tokens, as far as known.
 fn tokens(input: Option<u64>, output: Option<u64>) -> String {
     let number = |tokens: Option<u64>| tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     match (input, output) {

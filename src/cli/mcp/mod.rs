@@ -1,7 +1,7 @@
 //! Runs for an agent over the Model Context Protocol: `spanbridge mcp` on standard input and output, `serve` at `/mcp`.
 //!
-//! The protocol is `rmcp`'s. The tools have the words of `spanbridge show`, and only read. An answer is a page of at most so many
-//! bytes, whatever a run has; its end names the offset of the next page.
+//! The protocol is implemented by `rmcp`. The tools use the words of `spanbridge show`, and only read. An answer is a page
+//! of limited size, however large the run; its end names the offset of the next page.
 
 mod page;
 mod served;
@@ -39,7 +39,7 @@ pub(super) struct Mcp {
 
 impl Mcp {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        // What is wrong with the source is known before a client waits.
+        // Report problems with the source before a client waits.
         drop(self.from.open_silently()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;

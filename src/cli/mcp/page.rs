@@ -1,4 +1,4 @@
-//! A text in pages of so many bytes.
+//! A text in pages of limited size.
 
 use std::io::Write as _;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer};
 
 use crate::view::excerpt::Excerpt;
 
-/// An answer that fits into an agent's context beside others.
-const DEFAULT: usize = 16 << 10;
-const LEAST: usize = 512;
-const MOST: usize = 256 << 10;
+/// Default size: fits into an agent's context among other answers.
+const DEFAULT_BYTES: usize = 16 << 10;
+const MIN_BYTES: usize = 512;
+const MAX_BYTES: usize = 256 << 10;
 
 /// Which part of an answer is wanted.
 #[derive(Debug, Clone, Copy, Default, Deserialize, schemars::JsonSchema)]
@@ -26,7 +26,7 @@ pub(super) struct Page {
     offset: Option<usize>,
 }
 
-/// A number, also as text, as some clients send all that a person or a model gives them.
+/// A number, or its text form, which some clients send.
 pub(super) fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<usize>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a number")]
@@ -47,15 +47,15 @@ pub(super) fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<usize
 
 impl Page {
     fn most(self) -> usize {
-        self.max_bytes.unwrap_or(DEFAULT).clamp(LEAST, MOST)
+        self.max_bytes.unwrap_or(DEFAULT_BYTES).clamp(MIN_BYTES, MAX_BYTES)
     }
 
-    /// Takes a text of which this part is shown. `goes_on`: whether anybody waits for it.
+    /// Keeps the part of a text that this page shows. `goes_on`: whether the client still waits.
     pub(super) fn excerpt(self, goes_on: &dyn Fn() -> bool) -> Excerpt<'_> {
         Excerpt::new(self.offset.unwrap_or(0), self.most(), goes_on)
     }
 
-    /// This part. What is left out is named at its end.
+    /// The text of this page, with a note of what is left out.
     pub(super) fn shown(self, text: &Excerpt<'_>) -> String {
         let (len, most) = (text.len(), self.most());
         let from = text.floor(self.offset.unwrap_or(0));
@@ -71,7 +71,7 @@ impl Page {
         format!("{}{}", text.text(from..until), note(until))
     }
 
-    /// This part of a text.
+    /// This page of a text.
     pub(super) fn of(self, text: &str) -> String {
         let mut excerpt = self.excerpt(&|| true);
         let _ = excerpt.write_all(text.as_bytes());
@@ -91,7 +91,7 @@ mod tests {
             let (mut whole, mut offset) = (String::new(), 0);
             loop {
                 let page = Page { max_bytes: Some(most), offset: Some(offset) }.of(&text);
-                prop_assert!(page.len() <= most.clamp(LEAST, MOST));
+                prop_assert!(page.len() <= most.clamp(MIN_BYTES, MAX_BYTES));
                 let Some((shown, note)) = page.rsplit_once("\n[bytes ") else {
                     whole.push_str(&page);
                     break;

@@ -12,12 +12,12 @@ use crate::access::Right;
 use crate::server::Mount;
 use crate::web::service::Caller;
 
-/// The longest request: a call names a run, a step and a page.
+/// Maximum bytes of a request: a call names a run, a step and a page.
 const REQUEST_BYTES: usize = 64 << 10;
 
 /// The tools at `/mcp`.
 pub(in crate::cli) fn mount() -> Mount {
-    // The server has checked host, origin and token before.
+    // The server has already checked host, origin and token.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()

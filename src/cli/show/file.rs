@@ -1,4 +1,4 @@
-//! The runs of files, which no store has.
+//! The runs in files, without a store.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::store::Stored;
 use crate::trace::Trace;
 
 impl Show {
-    /// One run is shown as that of a trace, several as those of a session.
+    /// Shows one run like a trace, several like a session.
     pub(super) fn show_files(&self, files: &[PathBuf], rules: Option<&Rules>) -> Result<ExitCode, Failure> {
         let (read, clean) = FileRuns::read(files, &self.from, &self.form, rules)?;
         if self.spans && self.json {

@@ -4,7 +4,7 @@ use super::line::Line;
 use super::overview::indented;
 use crate::cli::out::{Style, shown, styled};
 use crate::run::Run;
-use crate::view::conversation::{Beside, Conversation, ConversationEntry, Words, beside, conversations};
+use crate::view::conversation::{Conversation, ConversationEntry, UnshownValues, Words, beside, conversations};
 use crate::view::step;
 use crate::view::text::{block, elapsed};
 
@@ -78,7 +78,7 @@ fn entry(said: &ConversationEntry<'_>, has_times: bool, width: Option<usize>) ->
     lines
 }
 
-fn in_and_out(run: &Run, beside: &Beside, has_times: bool, width: Option<usize>) -> Vec<String> {
+fn in_and_out(run: &Run, beside: &UnshownValues, has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(of) = run.steps.get(beside.step) else { return lines };
     let mut line = Line::default();

@@ -1,14 +1,14 @@
-//! A line of styled words that is cut to the terminal's width.
+//! A line of styled text that is cut to the terminal's width.
 
 use crate::cli::out::{Style, styled};
 use crate::view::text::{columns, one_line};
 
-/// Words with their styles.
+/// Text with styles.
 #[derive(Debug, Default)]
 pub(super) struct Line(Vec<(String, Style)>);
 
 impl Line {
-    /// Adds words at the end.
+    /// Appends text.
     pub(super) fn push(&mut self, words: impl Into<String>, style: Style) {
         let words = words.into();
         if !words.is_empty() {
@@ -16,7 +16,7 @@ impl Line {
         }
     }
 
-    /// The same behind two blanks.
+    /// Appends text after two blanks.
     pub(super) fn next(&mut self, words: &str, style: Style) {
         if !words.is_empty() {
             self.push("  ", Style::Plain);
@@ -24,12 +24,12 @@ impl Line {
         }
     }
 
-    /// How many columns it takes.
+    /// Its width in columns.
     pub(super) fn columns(&self) -> usize {
         self.0.iter().map(|(words, _)| columns(words)).sum()
     }
 
-    /// The line, no wider than this.
+    /// The line, cut to this width.
     pub(super) fn fit(&self, width: Option<usize>) -> String {
         let mut left = width.unwrap_or(usize::MAX);
         let mut line = String::new();
@@ -46,14 +46,14 @@ impl Line {
     }
 }
 
-/// Cuts at the end. Blanks in front stay, as one line of text would lose them.
+/// Cuts text at the end, keeping leading blanks, which `one_line` would remove.
 fn cut(words: &str, width: usize) -> String {
     let blanks = words.len() - words.trim_start_matches(' ').len();
     let blanks = blanks.min(width);
     format!("{}{}", " ".repeat(blanks), one_line(words, width - blanks))
 }
 
-/// Facts with ` · ` between them on as few lines as the width allows, each behind this indentation.
+/// Joins facts with ` · ` into as few lines as the width allows, each with this indentation.
 pub(super) fn facts(facts: &[String], indent: &str, width: Option<usize>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut current = String::new();

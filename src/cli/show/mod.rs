@@ -153,7 +153,7 @@ impl Show {
         spans::lines(id, trace, findings, logs, verbosity)
     }
 
-    /// The runs of a session that did agent work, oldest first.
+    /// The runs of a session with agent work, oldest first.
     fn show_session(&self, source: &Source, rules: Option<&Rules>, session: &str) -> Result<ExitCode, Failure> {
         let filter = Filter {
             session: Some(session.to_owned()),
@@ -181,7 +181,7 @@ impl Show {
         Ok(exit_status(clean))
     }
 
-    /// Several runs. `what`: what they are of, with its name.
+    /// Several runs. `what`: what they belong to, called `name`.
     fn show_runs(&self, what: &str, name: &str, shown: &[Run]) -> Result<(), Failure> {
         if self.json {
             let runs: Vec<_> = shown.iter().map(|run| WholeRun { run, logs: &[] }).collect();
@@ -215,7 +215,7 @@ impl Show {
     }
 }
 
-/// A run on one page: who, what was asked and answered, the tree, errors, totals.
+/// An overview of a run: agent, question and answer, tree, errors, totals.
 pub(super) fn overview(run: &Run, width: Option<usize>, full: bool, only: &Only) -> Vec<String> {
     let mut lines = overview::head(run, width, full);
     lines.push(String::new());
@@ -233,7 +233,7 @@ pub(super) fn overview(run: &Run, width: Option<usize>, full: bool, only: &Only)
     lines
 }
 
-/// A step with what is below it, and what went in and came out, whole.
+/// A step with its descendants, and its input and output in full.
 fn step_lines(run: &Run, step: &Step, width: Option<usize>, only: &Only) -> Vec<String> {
     let mut lines = tree::lines(run, width, only);
     let results = Results::of(run);
@@ -249,14 +249,14 @@ fn step_lines(run: &Run, step: &Step, width: Option<usize>, only: &Only) -> Vec<
     lines
 }
 
-/// All conversations of a run, each message whole.
+/// All conversations of a run, with messages in full.
 pub(super) fn conversations(run: &Run, width: Option<usize>) -> Vec<String> {
     full::lines(run, width)
 }
 
 fn otlp_json(stored: &Stored) -> String {
     let mut text = Vec::new();
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = otlp::write_trace(&stored.spans, &stored.logs, &stored.damaged, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }

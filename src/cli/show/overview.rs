@@ -1,4 +1,4 @@
-//! The overview above the tree: whose run it was, its question and answer, its totals and its errors.
+//! The overview above the tree: agent, question and answer, totals and errors.
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
@@ -12,9 +12,9 @@ use crate::view::text::{block, elapsed, wrapped};
 use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
 
-/// How wide a name may be.
+/// Maximum columns of a name.
 pub(super) const NAME: usize = 100;
-/// Without --full: so many lines of a message, so many of a stack, so many errors.
+/// Without --full: maximum lines of a message and of a stack, and maximum errors.
 const MESSAGE_LINES: usize = 6;
 const STACK_LINES: usize = 8;
 const ERRORS: usize = 10;
@@ -71,7 +71,7 @@ fn spoken(what: &str, said: &Utterance, width: Option<usize>, full: bool) -> Vec
     vec![line.fit(width)]
 }
 
-/// The lines of a text behind so many blanks.
+/// The wrapped lines of a text, indented.
 pub(super) fn indented(text: &str, blanks: usize, width: Option<usize>) -> Vec<String> {
     let lines = wrapped(text, width.map(|width| width.saturating_sub(blanks)));
     let indent = " ".repeat(blanks);
@@ -81,7 +81,7 @@ pub(super) fn indented(text: &str, blanks: usize, width: Option<usize>) -> Vec<S
         .collect()
 }
 
-/// Rewards, reference outputs and judgements, with the step that they are about where that is not the run.
+/// Rewards, reference outputs and judgements, with the step they are about unless that is the run.
 fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let room = width.unwrap_or(2 * NAME);
@@ -93,7 +93,7 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
         add(format!("reward {reward}"));
     }
     for (at, of) in run.steps.enumerate() {
-        // What a person judged is of the step above.
+        // A person's judgement is about the parent step.
         let (at, annotator) = match of.observed {
             Observed::Annotation => (of.parent, of.operation.metadata.get(ANNOTATOR).and_then(|name| name.as_str())),
             _ => (Some(at), None),
@@ -126,7 +126,7 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     lines
 }
 
-/// Calls, tokens, money, each only if recorded.
+/// Calls, tokens and cost, each only if recorded.
 pub(super) fn counts(totals: &Totals) -> Vec<String> {
     let mut counts = vec![many(totals.model_calls, "model call"), many(totals.tool_calls, "tool call")];
     if let Some(tokens) = step::tokens(&totals.tokens) {
@@ -143,7 +143,7 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
     counts
 }
 
-/// Tables by agent, by model and by tool, where there is more than one or one with something to show.
+/// Tables by agent, model and tool, if there are several or one has facts to show.
 pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let (agents, models, tools) = (totals::by_agent(run), totals::by_model(run), totals::by_tool(run));
@@ -180,7 +180,7 @@ fn table(what: &str, groups: &[Group<'_>], has_times: bool, width: Option<usize>
     table.lines()
 }
 
-/// What failed, with its stack.
+/// The failures with their stacks.
 pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     let failed: Vec<_> = run
         .steps
@@ -242,7 +242,7 @@ pub(super) fn failure_lines(failure: &Failure, width: Option<usize>, full: bool)
     lines
 }
 
-/// What else there is to see.
+/// Hints at further information.
 pub(super) fn hints(run: &Run, logs: &[LogRecord]) -> Vec<String> {
     let mut hints = Vec::new();
     if !run.findings.is_empty() {

@@ -1,4 +1,4 @@
-//! The runs of a session or a file, as one.
+//! Several runs, of a session or a file, as one.
 
 use super::full as full_view;
 use super::line::facts;
@@ -10,7 +10,7 @@ use crate::view::step;
 use crate::view::text::elapsed;
 use crate::view::totals::Totals;
 
-/// Sums, then what was asked and answered in each run, with its steps.
+/// Totals, then the question, answer and steps of each run.
 pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool, only: &Only) -> Vec<String> {
     let mut lines = vec![styled(title, Style::Strong)];
     let all = Totals::of_all(runs);

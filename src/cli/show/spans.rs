@@ -1,4 +1,4 @@
-//! The tree of spans as they came, with the problems found in them.
+//! The tree of spans as received, with the problems found in them.
 
 use serde_json::Value;
 
@@ -13,18 +13,18 @@ use crate::view::text::{block, elapsed};
 /// How much of a span is shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Verbosity {
-    /// Its attributes, events, links and log records too.
+    /// Also shows attributes, events, links and log records.
     pub(super) attributes: bool,
-    /// Values in full, on as many lines as they need.
+    /// Shows values in full, on as many lines as needed.
     pub(super) full: bool,
 }
 
-/// How wide a value may be without a terminal.
+/// Maximum columns of a value without a terminal.
 const VALUE: usize = 100;
-/// Deeper than this, lines are not indented further.
+/// Maximum depth of indentation.
 const INDENT: usize = 40;
 
-/// What all lines need.
+/// State shared by all lines.
 struct Page<'a> {
     lines: Vec<String>,
     width: Option<usize>,
@@ -220,7 +220,7 @@ impl Page<'_> {
             let mut line = Line::default();
             line.push(format!("  {span}"), Style::Dim);
             line.push(kind, Style::Busy);
-            // Short lines first: what is wrong may need more than one.
+            // On the same line if it fits; an error text may need more than one.
             let detail = shown(&finding.detail, 400);
             if self
                 .width

@@ -1,4 +1,4 @@
-//! The steps of a run as a tree, with the time at which each began and how long it took.
+//! The steps of a run as a tree, with start and duration.
 
 use clap::Args;
 
@@ -11,16 +11,16 @@ use crate::view::outline::{self, Row};
 use crate::view::text::{columns, elapsed, one_line};
 use crate::view::{errors, step, totals};
 
-/// How wide a value may be without a terminal.
+/// Maximum columns of a value without a terminal.
 const VALUE: usize = 100;
-/// How wide a name may be.
+/// Maximum columns of a name.
 const NAME: usize = 48;
 /// On narrower terminals, tokens are shown without their parts.
 const WIDE: usize = 120;
-/// Deeper than this, lines are not indented further; a third of the terminal may be less.
+/// Maximum depth of indentation; at most a third of the terminal.
 const DEPTH: usize = 40;
 
-/// When a step began and how long it took, as it is shown.
+/// Start and duration of a step as shown.
 fn times(run: &Run, of: &Step, has_times: bool) -> (String, String, Style) {
     if !has_times {
         return ("-".to_owned(), "-".to_owned(), Style::Dim);
@@ -56,7 +56,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 }
 
 impl Only {
-    /// The step that is asked for; an error names what there is none of.
+    /// The requested step; an error if there is no such step or kind.
     pub(super) fn step<'a>(&self, run: &'a Run) -> Result<Option<&'a Step>, Failure> {
         let Some(wanted) = &self.step else { return Ok(None) };
         let is_it = |step: &&Step| step.id == *wanted || step.span_id.is_some_and(|span| span.to_string().starts_with(wanted.as_str()));
@@ -113,7 +113,7 @@ pub(super) fn lines(run: &Run, width: Option<usize>, only: &Only) -> Vec<String>
     let mut head = Line::default();
     head.push(format!("{:>start_width$}  {:>took_width$}", "START", "TOOK"), Style::Dim);
     lines.push(head.fit(width));
-    // For each depth, whether the branch there goes on below.
+    // For each depth, whether its branch continues below.
     let mut goes_on: Vec<bool> = Vec::new();
     for (row, step, (start, took, style)) in rows {
         goes_on.truncate(row.depth);
@@ -139,7 +139,7 @@ fn branch(row: &Row, goes_on: &[bool], deepest: usize) -> String {
     if row.depth == 0 {
         return String::new();
     }
-    // The tops have no branches.
+    // Top rows have no branches.
     let above = goes_on.iter().skip(1).map(|goes_on| if *goes_on { "│ " } else { "  " });
     let own = if row.is_last { "└─" } else { "├─" };
     if row.depth <= deepest {
@@ -172,7 +172,7 @@ fn describe(run: &Run, of: &Step, width: Option<usize>, line: &mut Line) {
         None => step::said(operation).map(|said| (format!("→ {said}"), Style::Plain)),
     };
     let arguments = step::arguments(run, of);
-    // What is left of the line is divided between what went in and what came out.
+    // The rest of the line is divided between input and output.
     let taken = line.columns() + if counts.is_empty() { 0 } else { 2 + columns(&counts) };
     let left = width.map(|width| width.saturating_sub(taken));
     if let Some(arguments) = arguments {

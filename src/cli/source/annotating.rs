@@ -1,4 +1,4 @@
-//! Judgements of people: sent to a running server, or stored in a data directory that no server has.
+//! People's judgements: sent to a running server, or stored in a data directory that no server uses.
 
 use super::{Chosen, Kind, Source, Where};
 use crate::cli::failure::Failure;
@@ -9,7 +9,7 @@ use crate::store::{self, Chunk};
 use crate::web::{NewEvaluation, annotation};
 
 impl Where {
-    /// Opens what is judged. A data directory is opened for writing.
+    /// Opens the source to annotate. A data directory is opened for writing.
     pub(in crate::cli) fn open_to_annotate(&self) -> Result<Source, Failure> {
         if matches!(self.chosen()?, Chosen::Bucket(_)) {
             return Err(Failure::usage("a bucket is written by its servers: pass one of them with --server"));
@@ -19,7 +19,7 @@ impl Where {
 }
 
 impl Source {
-    /// Stores what a person judges of a run or a step.
+    /// Stores a person's judgement of a run or step.
     pub(in crate::cli) fn annotate(&self, id: TraceId, said: &NewEvaluation) -> Result<(), Failure> {
         let store = match &self.kind {
             Kind::Server(server) => {

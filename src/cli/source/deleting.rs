@@ -1,4 +1,4 @@
-//! Where commands delete from: a running server over its API, or a store that no server has.
+//! Where commands delete from: a running server over its API, or a store that no server uses.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(in crate::cli) enum Deleting {
     /// A store.
     Store {
         store: Arc<dyn Store>,
-        /// What is beside it.
+        /// Directory of the files outside the store.
         directory: PathBuf,
     },
 }
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Amount {
 }
 
 impl Where {
-    /// Opens what is deleted from. A data directory is opened for writing.
+    /// Opens the source to delete from. A data directory is opened for writing.
     pub(in crate::cli) fn open_to_delete(&self) -> Result<Deleting, Failure> {
         let apart = self.project != Project::default();
         match self.chosen()? {
@@ -46,7 +46,7 @@ impl Where {
                 "with a server, the token selects the project; --project is for a data directory or a bucket",
             )),
             Chosen::Server(url) => self.server(url).map(Deleting::Server),
-            // Without its own database: each server removes it from its own.
+            // Opened without a database of its own: each server removes the data from its own.
             Chosen::Bucket(url) => {
                 let options = OpenOptions {
                     session_keys: vocabulary(self.semconv())?.session_keys().to_vec(),
@@ -83,7 +83,7 @@ impl Where {
     }
 }
 
-/// Removes traces from what is beside a store that no server has.
+/// Removes traces from data outside a store that no server uses.
 fn forget(directory: &Path, traces: &[TraceId]) -> Result<(), Error> {
     search::forget(directory, traces).map_err(|source| Error::Beside {
         what: "the index of words",
@@ -96,7 +96,7 @@ fn forget(directory: &Path, traces: &[TraceId]) -> Result<(), Error> {
 }
 
 impl Deleting {
-    /// Where that is, for people.
+    /// Its location, for people.
     pub(in crate::cli) fn place(&self) -> String {
         match self {
             Self::Server(server) => server.url.clone(),
@@ -104,7 +104,7 @@ impl Deleting {
         }
     }
 
-    /// How much would be deleted; `None`: there is no such thing.
+    /// How much would be deleted; `None`: it does not exist.
     pub(in crate::cli) fn count(&self, what: &Unwanted) -> Result<Option<Amount>, Failure> {
         match self {
             Self::Server(server) => of_server(server, what, "?dry_run=true"),
@@ -112,7 +112,7 @@ impl Deleting {
         }
     }
 
-    /// Deletes, and returns when the bytes are gone; `None`: there is no such thing.
+    /// Deletes, and returns once the bytes are gone; `None`: it does not exist.
     pub(in crate::cli) fn delete(&self, what: &Unwanted) -> Result<Option<Amount>, Failure> {
         match self {
             Self::Server(server) => of_server(server, what, ""),

@@ -6,7 +6,7 @@ use crate::store::{Filter, Order};
 use crate::web::listing::Listed;
 use crate::web::sessions::SessionListed;
 
-/// Traces and sessions that are asked for at once.
+/// Traces or sessions requested at a time.
 pub(super) const PAGE: usize = 500;
 
 #[derive(serde::Deserialize)]
@@ -42,12 +42,12 @@ pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>, summarie
 #[derive(serde::Deserialize)]
 pub(super) struct Page {
     pub(super) traces: Vec<Listed>,
-    /// What the next page is asked for with.
+    /// Cursor of the next page.
     pub(super) next: Option<String>,
-    /// Acknowledged records of the store that are lost.
+    /// Number of acknowledged records that are lost.
     #[serde(default)]
     pub(super) lost_records: u64,
-    /// Traces of the session that is asked for that were deleted on request.
+    /// Number of the requested session's traces that were deleted on request.
     #[serde(default)]
     pub(super) deleted_traces: u64,
 }

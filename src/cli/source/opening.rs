@@ -10,10 +10,10 @@ use crate::documents::Vocabulary;
 use crate::store::log::Recovery;
 use crate::store::{self, BucketOptions, OpenOptions, Opened, Store};
 
-/// A store, and where it is.
-pub(super) type Found = (PathBuf, Arc<dyn Store>);
+/// A store and its location.
+pub(super) type FoundStore = (PathBuf, Arc<dyn Store>);
 
-/// How a data directory is opened.
+/// A function that opens a data directory.
 pub(super) type Open = fn(&OpenOptions) -> Result<Opened<Arc<dyn Store>>, store::Error>;
 
 pub(super) fn directory_of(
@@ -21,7 +21,7 @@ pub(super) fn directory_of(
     project: &Project,
     vocabulary: &Vocabulary,
     (tell, open): (fn(&Recovery), Open),
-) -> Result<Found, Failure> {
+) -> Result<FoundStore, Failure> {
     let directory = project.directory(data_dir);
     if !is_store(&directory) {
         let place = data_dir.display();
@@ -41,7 +41,7 @@ pub(super) fn directory_of(
     Ok((directory, opened.store))
 }
 
-pub(super) fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Found, Failure> {
+pub(super) fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<FoundStore, Failure> {
     let options = OpenOptions {
         session_keys: vocabulary.session_keys().to_vec(),
         bucket: Some(BucketOptions::new(url).with_folder(&project.directory(Path::new("")))),

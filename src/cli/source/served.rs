@@ -13,7 +13,7 @@ use crate::web::readers::Refusal;
 use crate::web::service::Web;
 use crate::web::single::{self, Unread};
 
-/// The store, and what one request may use.
+/// The store, and the resources of one request.
 #[derive(Debug)]
 pub(super) struct Served {
     store: Arc<dyn Store>,
@@ -36,7 +36,7 @@ impl Served {
         self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything of one trace; `None` if there is none.
+    /// All of one trace; `None` if there is none.
     pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
         let read = single::stored_alone(&*self.store, id, Purpose::Document, &mut self.allowance());
         read.map_err(|unread| match unread {
@@ -45,7 +45,7 @@ impl Served {
         })
     }
 
-    /// Traces with what the agent did in each. The memory for one is given back before the next.
+    /// Traces with what the agent did in each. The memory for one is released before the next.
     pub(super) fn list(&self, filter: &Filter, vocabulary: &Vocabulary) -> Result<Vec<Listed>, Failure> {
         let rows = self.store.list(filter)?.into_iter();
         rows.map(|row| self.listed(row, vocabulary)).collect()

@@ -1,4 +1,4 @@
-//! A running server, asked over its API.
+//! A running server, read over its API.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use crate::cli::failure::Failure;
 use crate::cli::out;
 use crate::server::SPEAKS_TLS;
 
-/// How long a busy server is asked again.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a busy server is retried.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The most bytes of an answer.
-const LARGEST: u64 = 1 << 30;
+/// Maximum bytes of an answer.
+const MAX_ANSWER_BYTES: u64 = 1 << 30;
 
-/// A token that does not show itself.
+/// A token that is never shown.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Server {
 }
 
 impl Server {
-    /// Connects to the server at this URL, and sees that it is one of ours. `ca`: the authority of its certificate.
+    /// Connects to the server at this URL, and checks that it is spanbridge. `ca`: the authority of its certificate.
     pub(super) fn connect(url: &str, token: Option<Token>, ca: Option<&Path>) -> Result<Self, Failure> {
         let with_scheme = (!url.contains("://")).then(|| format!("http://{url}"));
         let url = with_scheme.as_deref().unwrap_or(url);
@@ -62,7 +62,7 @@ impl Server {
             url: url.trim_end_matches('/').to_owned(),
             token,
         };
-        // Something else may listen on that port; it gets no token.
+        // Another program may listen on that port, so no token is sent.
         match server.get("/", None) {
             Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(server),
             Ok((status, said)) => Err(Failure::Server {
@@ -79,12 +79,12 @@ impl Server {
         }
     }
 
-    /// Asks again for a while if the bridge answers that it is busy.
+    /// Retries for a while if the bridge is busy.
     fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
         let begin = Instant::now();
         loop {
             match self.get_once(path, token)? {
-                (503, _) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_secs(1)),
+                (503, _) if begin.elapsed() < BUSY_TIMEOUT => std::thread::sleep(Duration::from_secs(1)),
                 answer => return Ok(answer),
             }
         }
@@ -107,10 +107,10 @@ impl Server {
                 "the answer has more than {LARGEST} bytes; ask for less, or read the data directory with --data-dir on the server's machine"
             ),
         };
-        if response.body().content_length().is_some_and(|reported| reported > LARGEST) {
+        if response.body().content_length().is_some_and(|reported| reported > MAX_ANSWER_BYTES) {
             return Err(too_large());
         }
-        let body = response.body_mut().with_config().limit(LARGEST).read_to_vec();
+        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
         let body = body.map_err(|source| match source {
             ureq::Error::BodyExceedsLimit(_) => too_large(),
             source => fault(source),
@@ -189,14 +189,14 @@ impl Server {
     }
 }
 
-/// The words of a bridge that has no answer.
+/// The error message in a bridge's answer.
 fn problem(body: &[u8]) -> String {
     let said: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let words = said.pointer("/error/message").and_then(serde_json::Value::as_str);
     words.map_or_else(|| String::from_utf8_lossy(body).trim().to_owned(), str::to_owned)
 }
 
-/// Whether a spanbridge listens on this address, on whichever of its ports.
+/// Whether a spanbridge listens on this address, on any of its ports.
 pub(in crate::cli) fn is_spanbridge(address: &str) -> bool {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -210,7 +210,7 @@ pub(in crate::cli) fn is_spanbridge(address: &str) -> bool {
     said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
 }
 
-/// Whether this is the answer of the port for OTLP/HTTP to an unknown path.
+/// Whether this is the answer of the OTLP/HTTP port to an unknown path.
 fn is_receiver(said: &[u8]) -> bool {
     String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
 }

@@ -1,4 +1,4 @@
-//! Sessions, of a server or of a directory.
+//! Sessions of a server or a directory.
 
 use super::lists::sessions_of_server;
 use super::{Kind, Source};

@@ -1,4 +1,4 @@
-//! The traces that have words: a server looks for them with its index, if it has one; a directory is read.
+//! The traces that contain words: a server searches with its index, if it has one; a directory is read.
 
 use std::collections::HashSet;
 
@@ -13,14 +13,14 @@ use crate::view::seeking::Sought;
 use crate::web::listing::Listed;
 use crate::web::{percent_encoded, words};
 
-/// Which traces have the words that are looked for.
+/// Which traces contain the words.
 #[derive(Debug)]
 pub(in crate::cli) enum Having {
-    /// No words are looked for.
+    /// All: no words were given.
     All,
-    /// These.
+    /// These traces.
     Traces(HashSet<String>),
-    /// Those with these in their payloads.
+    /// Traces with these words in their payloads.
     Words(Box<Sought>),
 }
 
@@ -31,7 +31,7 @@ struct Found {
 }
 
 impl Source {
-    /// Looks for words, in the traces of a filter.
+    /// Searches words in the traces that match a filter.
     pub(in crate::cli) fn having(&self, text: Option<&str>, filter: &Filter) -> Result<Having, Failure> {
         let Some(text) = text else { return Ok(Having::All) };
         let words = Sought::of(text).ok_or_else(|| Failure::usage("there are no words to look for"))?;
@@ -62,7 +62,7 @@ impl Source {
         }
     }
 
-    /// Whether a trace has them.
+    /// Whether a trace contains the words.
     pub(in crate::cli) fn has_words(&self, having: &Having, listed: &Listed) -> bool {
         let words = match having {
             Having::All => return true,

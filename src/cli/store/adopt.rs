@@ -28,10 +28,10 @@ Examples:
   spanbridge store adopt 3f1c9a2be5d07788 --store s3://my-bucket/traces
   spanbridge store adopt pod-7 --config spanbridge.toml";
 
-/// A server that stored something this short a time ago may still run.
+/// A server that stored something this recently may still run.
 const ALIVE: Duration = Duration::from_secs(5 * 60);
 
-/// How often to look whether all was sent.
+/// How often to check whether everything was sent.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long requests in progress may take at the end.
@@ -72,7 +72,7 @@ impl Adopt {
         self.check(&store::writers_of(&bucket)?)?;
         let _log = Log::begin(settings.log_level.unwrap_or(Level::Info), settings.log_format.unwrap_or(Form::Text));
         let mut options = config.store_options(&self.project);
-        // Dead letters of what is sent are kept there; those of the server are on its own disk.
+        // Dead letters of this forwarding are stored there; those of the server are on its own disk.
         options.directory = self.project.directory(&config.data_dir.join("adopted").join(&self.gone));
         options.bucket = Some(bucket);
         store::adopt(&options, |adopted, readers| {
@@ -83,7 +83,7 @@ impl Adopt {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The server is known, and seems to be gone.
+    /// Checks that the server is known and seems to be gone.
     fn check(&self, listed: &[ListedWriter]) -> Result<(), Failure> {
         let Some(writer) = listed.iter().find(|writer| writer.name == self.gone) else {
             let names: Vec<&str> = listed.iter().map(|writer| writer.name.as_str()).collect();
@@ -110,7 +110,7 @@ impl Adopt {
         config.forward.iter().filter(move |destination| destination.project == project)
     }
 
-    /// Each destination that has not had everything is in the settings.
+    /// Checks that each destination with unsent data is configured.
     fn check_destinations(&self, config: &Config, adopted: &dyn Store, readers: &[String]) -> Result<(), Failure> {
         let Some(end) = adopted.watch_end().map(|end| *end.borrow()) else {
             return Ok(());
@@ -135,7 +135,7 @@ impl Adopt {
         Ok(())
     }
 
-    /// Sends what the destinations have not had.
+    /// Sends the unsent data to the destinations.
     fn send(&self, config: &Config, adopted: &Arc<dyn Store>, directory: &std::path::Path) -> Result<(), Failure> {
         let destinations: Vec<Destination> = self.destinations(config).cloned().collect();
         if destinations.is_empty() {

@@ -1,11 +1,11 @@
-//! What is wrong with an expression, and where.
+//! Errors in an expression, with their place.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::field;
 
-/// A text that is no expression.
+/// A text that is not a valid expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionError {
     text: String,
@@ -13,55 +13,55 @@ pub struct ExpressionError {
     fault: Fault,
 }
 
-/// What is wrong.
+/// The fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing is there.
+    /// The text is empty.
     Empty,
-    /// Something else is expected there.
+    /// Something else is expected here.
     Expected {
-        /// What.
+        /// What is expected.
         wanted: &'static str,
     },
-    /// Another language writes it so.
+    /// The syntax of another language.
     Meant {
         /// The equivalent here.
         meant: &'static str,
     },
-    /// No token has this letter.
+    /// A character that is not part of any token.
     Letter {
-        /// Which.
+        /// The character.
         letter: char,
     },
-    /// A quote has no end.
+    /// A quote is not closed.
     OpenQuote,
-    /// A quote is within a word.
+    /// A quote inside a word.
     QuoteInWord,
-    /// A bracket has no end.
+    /// A bracket is not closed.
     OpenBracket,
-    /// There is no such field.
+    /// The field does not exist.
     Field {
         /// The name.
         name: String,
     },
-    /// The field is not compared so.
+    /// The operator does not apply to the field.
     Operator {
         /// The field.
         field: String,
-        /// What it is compared by.
+        /// The operators that apply.
         operators: &'static str,
     },
     /// The value does not suit the field.
     Value {
         /// The field.
         field: String,
-        /// What it is compared with.
+        /// The expected kind of value.
         wanted: String,
     },
-    /// Brackets or `not` are nested too deep.
+    /// Brackets or `not` are nested too deeply.
     Depth {
-        /// How deep they may.
+        /// The maximum depth.
         limit: usize,
     },
 }
@@ -75,13 +75,13 @@ impl ExpressionError {
         }
     }
 
-    /// The bytes of the text that are at fault; empty at its end.
+    /// The byte range of the fault in the text; empty at the end.
     #[must_use]
     pub fn place(&self) -> Range<usize> {
         self.place.clone()
     }
 
-    /// What is wrong.
+    /// The fault.
     #[must_use]
     pub fn fault(&self) -> &Fault {
         &self.fault
@@ -111,7 +111,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The fault, the text with a mark below the place, and for an unknown field the fields.
+/// Shows the fault, the text with a mark below the place, and, for an unknown field, the known ones.
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = |range: Range<usize>| self.text.get(range).unwrap_or_default().chars().count();

@@ -27,12 +27,12 @@ pub enum Field {
     Start,
 }
 
-/// Texts; those of one run may be several.
+/// Fields with text values, of which a run may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextField {
-    /// The names of all agents that did something.
+    /// The names of all agents that did any work.
     Agent,
-    /// The names of all models that were asked for or answered.
+    /// The names of all requested and answering models.
     Model,
     /// The names of all tools that ran.
     Tool,
@@ -52,40 +52,40 @@ pub enum TextField {
     Error,
     /// The agent's version, else the service's.
     Version,
-    /// What was asked first.
+    /// The first question.
     Question,
-    /// What was answered last.
+    /// The last answer.
     Answer,
-    /// Who judged the run or a step of it when it was over; empty where nobody is named.
+    /// Who judged the run or a step of it afterwards; empty if not named.
     Annotator,
-    /// The labels of judgements of this name.
+    /// The labels of judgements with this name.
     Label(String),
 }
 
-/// Numbers; those of one run may be several.
+/// Fields with numbers, of which a run may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NumberField {
-    /// Tokens that went into models.
+    /// Input tokens of models.
     TokensIn,
-    /// Tokens that came out.
+    /// Output tokens.
     TokensOut,
-    /// Both.
+    /// Input and output tokens.
     TokensTotal,
     /// US dollars.
     Cost,
     /// The reward.
     Reward,
-    /// Calls of models.
+    /// The number of model calls.
     ModelCalls,
-    /// Executions of tools.
+    /// The number of tool executions.
     ToolCalls,
-    /// Operations that failed.
+    /// The number of failed operations.
     Failures,
-    /// The numbers of judgements of this name.
+    /// The scores of judgements with this name.
     Score(String),
 }
 
-/// The fields in the order in which they are listed. `NAME` is the writer's.
+/// The fields in the order of listing. `NAME` stands for the name of a judgement.
 static FIELDS: [(&str, Field); 27] = [
     ("status", Field::Status),
     ("agent", Field::Text(TextField::Agent)),
@@ -122,7 +122,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Field {
-    /// The field of this name.
+    /// The field with this name.
     pub(super) fn of(name: &str) -> Option<Self> {
         let family = |known: &str| Some(name.strip_prefix(known.strip_suffix("NAME")?)?.to_owned()).filter(|judged| !judged.is_empty());
         FIELDS.iter().find_map(|(known, field)| match (field, family(known)) {
@@ -184,7 +184,7 @@ impl TextField {
 }
 
 impl NumberField {
-    /// The numbers of a run. Other values are absent.
+    /// The numbers of a run, without values that are not finite.
     pub(super) fn values(&self, run: &Run) -> Vec<f64> {
         let one = |number: Option<f64>| number.into_iter().collect();
         let count = |number: Option<u64>| number.map(|number| number as f64).into_iter().collect();
@@ -224,7 +224,7 @@ const UNITS: [(&str, u64); 7] = [
     ("ns", 1),
 ];
 
-/// Nanoseconds as the longest unit that measures them whole.
+/// Nanoseconds in the largest unit that divides them.
 pub(super) fn duration_text(nanos: u64) -> String {
     let unit = UNITS.iter().find(|(_, unit)| nanos.is_multiple_of(*unit));
     unit.map_or_else(|| format!("{nanos}ns"), |(name, unit)| format!("{}{name}", nanos / unit))
@@ -242,9 +242,9 @@ pub(super) fn duration_of(text: &str) -> Option<u64> {
     (nanos >= 0.0 && nanos < u64::MAX as f64).then_some(nanos.round() as u64)
 }
 
-/// A moment to the nanosecond.
+/// A time with nanosecond precision.
 pub(crate) fn moment_text(at: UnixNanos) -> String {
-    // Every count of nanoseconds is a moment.
+    // Every number of nanoseconds is a valid time.
     Timestamp::from_nanosecond(i128::from(at.0)).map_or_else(|_| at.rfc3339(), |moment| moment.to_string())
 }
 

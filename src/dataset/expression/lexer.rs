@@ -1,9 +1,9 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use super::error::{ExpressionError, Fault};
 use super::quote::is_word;
 
-/// A piece of an expression, with the bytes that it takes.
+/// A token of an expression, with its byte range.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -13,7 +13,7 @@ pub(super) struct Token {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TokenKind {
-    /// `prefix` ends with a dot where quoted text follows it at once: `score."a b"`.
+    /// Ends with a dot if quoted text follows immediately: `score."a b"`.
     Word(String),
     Quoted(String),
     Operator(&'static str),
@@ -99,7 +99,7 @@ fn token(kind: TokenKind, start: usize, end: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// The text in the quotes that begin here, and how many bytes it takes with them.
+/// The quoted text that begins here, and its length in bytes including the quotes.
 fn quotation(text: &str, at: usize, quote: char) -> Result<(String, usize), ExpressionError> {
     let inside = text.get(at + 1..).unwrap_or_default();
     let mut words = String::new();

@@ -1,5 +1,5 @@
-//! Tokens to an expression, by recursive descent: three levels of grammar, and the value of a comparison is parsed by the type of
-//! its field, while its position is known. A parser library would not make that shorter.
+//! Parses tokens by recursive descent. The grammar has three levels, and the value of a comparison is parsed by the type of its
+//! field, while its position is known. A parser library would not make this shorter.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::tree::{Expression, Pattern, Relation, Sameness};
 use crate::run::RunStatus;
 use crate::span::UnixNanos;
 
-/// Brackets and nots may be nested so deep.
+/// Maximum nesting depth of brackets and `not`.
 const DEPTH_LIMIT: usize = 100;
 
 impl Expression {
-    /// Reads an expression. `moment` reads the times that are compared with `start`, in nanoseconds since 1970.
+    /// Parses an expression. `moment` parses times to compare with `start`, in nanoseconds since 1970.
     ///
     /// # Errors
     ///
-    /// The text is no expression; the error points at the place.
+    /// The text is not a valid expression; the error points at the place.
     pub fn parse(text: &str, moment: &dyn Fn(&str) -> Result<u64, String>) -> Result<Self, ExpressionError> {
         let tokens = tokens(text)?;
         if tokens.is_empty() {

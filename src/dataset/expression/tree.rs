@@ -1,4 +1,4 @@
-//! The parts of an expression, and whether it is true of a run.
+//! The parts of an expression, and its evaluation for a run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,28 +10,28 @@ use super::quote::quoted;
 use crate::run::{Run, RunStatus};
 use crate::span::UnixNanos;
 
-/// Which runs.
+/// A condition on runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
     /// All of these are true.
     All(Vec<Expression>),
     /// One of these is true.
     Any(Vec<Expression>),
-    /// This does not hold.
+    /// This is false.
     Not(Box<Expression>),
     /// The run has this field.
     Has(Field),
     /// The run's text is, or is not, this one.
     Text(TextField, Sameness, String),
-    /// The run's text fits a pattern.
+    /// The run's text matches a pattern.
     Like(TextField, Pattern),
     /// The run's status is, or is not, this one.
     Status(Sameness, RunStatus),
-    /// The run's number compares so to this one.
+    /// The run's number has this relation to another one.
     Number(NumberField, Relation, f64),
-    /// The run took so long, in nanoseconds.
+    /// The run's duration, in nanoseconds.
     Duration(Relation, u64),
-    /// The run started then.
+    /// The run's start.
     Start(Relation, UnixNanos),
 }
 
@@ -69,7 +69,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// `*` is any text, `?` is any letter; case does not matter. `None`: it is too large.
+    /// `*` is any text, `?` is any character; case does not matter. `None` if it is too large.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let regex = crate::redact::glob(&format!("(?i){text}")).ok()?;
@@ -84,15 +84,15 @@ impl PartialEq for Pattern {
     }
 }
 
-/// What is known of a run: everything of one that was read, some of one that is listed. `None`: that is not known.
+/// Facts about a run: all of a run that was read, some of a listed one. `None` means unknown.
 pub trait Facts {
     /// How it ended.
     fn status(&self) -> Option<RunStatus>;
-    /// The values of a field; none if the run does not have it.
+    /// The values of a field; empty if the run does not have it.
     fn texts(&self, field: &TextField) -> Option<Vec<Cow<'_, str>>>;
-    /// The numbers of a field; none if the run does not have it.
+    /// The numbers of a field; empty if the run does not have it.
     fn numbers(&self, field: &NumberField) -> Option<Vec<f64>>;
-    /// How long it took, in nanoseconds; none while it runs.
+    /// How long it took, in nanoseconds; empty while it is running.
     fn durations(&self) -> Option<Vec<u64>>;
     /// When it started.
     fn started_at(&self) -> Option<UnixNanos>;
@@ -121,13 +121,13 @@ impl Facts for Run {
 }
 
 impl Expression {
-    /// Whether a run is one of these.
+    /// Whether the expression is true for a run.
     #[must_use]
     pub fn matches(&self, run: &Run) -> bool {
         self.known(run) == Some(true)
     }
 
-    /// The same of what is known of a run; `None`: that does not decide it.
+    /// Whether it is true, given the known facts about a run; `None` if these do not decide it.
     #[must_use]
     pub fn known(&self, of: &dyn Facts) -> Option<bool> {
         Some(match self {
@@ -150,7 +150,7 @@ impl Expression {
     }
 }
 
-/// Whether one of these is `decisive`, which decides for all; `None`: none is, and one is not known.
+/// `decisive` if one of these is; `None` if none is, but one is unknown; otherwise the opposite.
 fn decided(list: &[Expression], of: &dyn Facts, decisive: bool) -> Option<bool> {
     let mut decision = Some(!decisive);
     for one in list {
@@ -207,7 +207,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// As it can be read again; a time that was given as how long ago is a moment.
+/// Writes the expression in a form that parses again; relative times become absolute.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

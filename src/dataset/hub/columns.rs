@@ -1,14 +1,14 @@
-//! Infers the column types of JSON rows, which the head of a data card declares. Without a declaration, `datasets` infers them from the
-//! first rows, and each version treats members that these rows lack in its own way.
+//! Infers the column types of JSON rows, to declare them in the head of a data card. Without a declaration, `datasets` infers them from
+//! the first rows, and its versions differ in how they treat members missing from these.
 
 use serde_json::Value;
 
 use crate::hash::HashMap;
 
-/// What the values of one column have been.
+/// The type of a column's values so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Column {
-    /// Nothing, or null.
+    /// Only missing or null values.
     #[default]
     Empty,
     Scalar(&'static str),
@@ -18,7 +18,7 @@ pub(super) enum Column {
     Mixed,
 }
 
-/// The members of objects, in the order in which they were seen.
+/// The members of objects, in order of first occurrence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Members {
     list: Vec<(String, Column)>,
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// The type of a value, without what is in it.
+    /// The type of a value, without its content.
     fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Empty,
@@ -108,7 +108,7 @@ impl Column {
         Some(out)
     }
 
-    /// The type as YAML, behind a name or in a list.
+    /// The type as YAML, after a name or in a list.
     fn as_yaml(&self, indent: usize, out: &mut String) {
         let blanks = " ".repeat(indent);
         match self {

@@ -6,7 +6,7 @@ use super::error::{ParquetError, offers};
 use crate::dataset::manifest::RowFile;
 use crate::formats::{AnyFormat, Options};
 
-/// There are no such tables.
+/// Never constructed.
 #[derive(Debug)]
 pub(in crate::dataset) enum Rows {}
 

@@ -19,19 +19,19 @@ use crate::dataset::manifest::RowFile;
 use crate::dataset::rows::Counted;
 use crate::formats::{AnyFormat, Options, rows_have_origin};
 
-/// So many bytes of rows become arrays at once.
-const BATCH: usize = 4 << 20;
-/// A group of rows is written once it takes so many bytes.
-const GROUP: usize = 32 << 20;
+/// Bytes of rows converted to arrays at a time.
+const BATCH_BYTES: usize = 4 << 20;
+/// Size in bytes at which a row group is written.
+const GROUP_BYTES: usize = 32 << 20;
 
-/// A table that is being written.
+/// A table being written.
 pub(in crate::dataset) struct Rows {
     decoder: Decoder,
     writer: ArrowWriter<Counted>,
     waiting: Vec<Value>,
     waiting_bytes: usize,
     rows: u64,
-    /// Whether the arguments of calls are JSON text already.
+    /// Whether call arguments are already JSON text.
     text_arguments: bool,
 }
 
@@ -68,7 +68,7 @@ impl Rows {
         self.waiting.push(row);
         self.waiting_bytes += text.len();
         self.rows += 1;
-        if self.waiting_bytes >= BATCH { self.write() } else { Ok(()) }
+        if self.waiting_bytes >= BATCH_BYTES { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), ParquetError> {
@@ -78,7 +78,7 @@ impl Rows {
         if let Some(batch) = self.decoder.flush()? {
             self.writer.write(&batch)?;
         }
-        if self.writer.in_progress_size() >= GROUP {
+        if self.writer.in_progress_size() >= GROUP_BYTES {
             self.writer.flush()?;
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Rows {
     }
 }
 
-/// Makes text of what has another shape in every row.
+/// Converts values whose shape differs between rows to text.
 fn opened(row: &mut Value, text_arguments: bool) {
     fn items<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
         let list = value.get_mut(key).and_then(Value::as_array_mut);
@@ -134,7 +134,7 @@ fn schema(text_arguments: bool, text_tools: bool, has_origin: bool) -> SchemaRef
     Arc::new(Schema::new(columns))
 }
 
-/// Text of the type `arrow.json`.
+/// A text column of the type `arrow.json`.
 fn json(name: &str) -> Field {
     let kind = [(EXTENSION_TYPE_NAME_KEY, "arrow.json"), (EXTENSION_TYPE_METADATA_KEY, "")];
     let kind: HashMap<String, String> = kind.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

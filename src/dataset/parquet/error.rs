@@ -1,38 +1,38 @@
-//! Why a table cannot be written.
+//! Errors while writing a table.
 
 use std::io;
 
 use crate::formats::AnyFormat;
 
-/// A table that cannot be written.
+/// An error while writing a table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParquetError {
-    /// The program cannot write any.
+    /// The program was built without Parquet.
     #[error("this program was built without Parquet; build it with `cargo install --path . --features parquet`")]
     NotBuilt,
     /// Rows of this format have no columns.
     #[error("only `messages` has columns for Parquet; write {format} as JSONL")]
     Format {
-        /// Which.
+        /// The format.
         format: &'static str,
     },
-    /// The disk does not take it.
+    /// The file system reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A row does not fit into the columns.
+    /// A row does not fit the columns.
     #[error("a row does not fit into the columns: {message}")]
     Row {
-        /// Why.
+        /// The cause.
         message: String,
     },
 }
 
-/// Whether this program writes tables of this format.
+/// Checks whether this program can write tables of this format.
 ///
 /// # Errors
 ///
-/// It does not; the error is why.
+/// It cannot; the error says why.
 pub fn offers(format: &AnyFormat) -> Result<(), ParquetError> {
     if cfg!(not(feature = "parquet")) {
         return Err(ParquetError::NotBuilt);

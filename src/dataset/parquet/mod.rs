@@ -1,8 +1,8 @@
-//! Rows as a Parquet table, in a program that is built with the feature `parquet`.
+//! Writes rows as a Parquet table, in a program built with the feature `parquet`.
 //!
-//! Rows of `messages` have the columns of their documents: `messages` is a list of structs, `tools` a list. What has another shape in
-//! every row, the arguments of a call and the definition of a tool, is JSON text of Arrow's type `arrow.json`: `datasets` 5 makes
-//! objects of it again, other readers see text. Fields that a message does not have are null.
+//! Rows of `messages` have the columns of their documents: `messages` is a list of structs, `tools` a list. Values whose shape differs
+//! between rows, the arguments of a call and the definition of a tool, are JSON text of Arrow's type `arrow.json`: `datasets` 5
+//! converts it back to objects, other readers see text. Fields that a message lacks are null.
 
 #[cfg(not(feature = "parquet"))]
 mod disabled;

@@ -1,4 +1,4 @@
-//! Messages in the shapes of single clients: an event a message, an attribute a part, words and calls in one text.
+//! Messages in the shapes of particular clients: one event per message, one attribute per part, or text and calls in one text.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use crate::hash::{HashMap, HashSet, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::{AnyValue, Attributes};
 
-/// Puts a result after the message that asks for it, as far as ids name it: Azure's clients list results first.
+/// Moves each result after the message that requests it, as far as ids show that: Azure's clients list results first.
 pub(super) fn results_after_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut asked: HashMap<&str, usize> = HashMap::default();
     for (place, message) in messages.iter().enumerate() {
@@ -27,12 +27,12 @@ pub(super) fn results_after_calls(messages: Vec<Message>) -> Vec<Message> {
     };
     let places: Vec<usize> = messages.iter().enumerate().map(place_of).collect();
     let mut placed: Vec<(usize, Message)> = places.into_iter().zip(messages).collect();
-    // A stable sort, and what asks is not a result: it comes before what was moved to its place.
+    // The sort is stable, and a request is not a result, so it precedes the results moved to its place.
     placed.sort_by_key(|(place, message)| (*place, message.tool_call_id.is_some()));
     placed.into_iter().map(|(_, message)| message).collect()
 }
 
-/// `gen_ai.user.message` and its kin: role in the name, body or attributes the message.
+/// Reads `gen_ai.user.message` and similar events: the role is in the name, the message in the body or attributes.
 pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     let role = event
         .name
@@ -51,12 +51,12 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         map = map.into_iter().map(|(key, value)| (below(of, &key).to_owned(), value)).collect();
     }
     open_members(&mut map);
-    // Azure's clients write what others write as the event's body in one attribute.
+    // Azure's clients put into one attribute what others write as the event's body.
     if let Some(Value::Object(content)) = map.member("gen_ai.event.content") {
         map = content.clone();
     }
     message_as_content(&mut map);
-    // The results of several calls in one event (Azure).
+    // One event with the results of several calls (Azure).
     if let Some(Value::Array(results)) = map.member("tool_call_outputs") {
         return results.iter().filter_map(Value::as_object).flat_map(message_of_result).collect();
     }
@@ -69,7 +69,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         }
     }
     let _ = map.entry("role".to_owned()).or_insert_with(|| role.into());
-    // Only the names of the calls (ax).
+    // The names of the calls and nothing else (ax).
     for names in ["tool_names", "function_names"] {
         if let Some(Value::String(names)) = map.get(names)
             && !map.has("tool_calls")
@@ -92,7 +92,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     messages
 }
 
-/// What the messages of events are called that are numbered in their names: `gen_ai.prompt` of `gen_ai.prompt.0`.
+/// The prefix of events whose name ends in a number: `gen_ai.prompt` of `gen_ai.prompt.0`.
 fn numbered(name: &str) -> Option<&str> {
     let (of, number) = name.rsplit_once('.')?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(of)
@@ -103,7 +103,7 @@ fn below<'k>(of: &str, key: &'k str) -> &'k str {
     key.strip_prefix(of).and_then(|rest| rest.strip_prefix('.')).unwrap_or(key)
 }
 
-/// The attributes of an event. A client may flatten what is in them: `message.tool_calls.0.function.name` (Kibana).
+/// The attributes of an event. A client may flatten nested values: `message.tool_calls.0.function.name` (Kibana).
 fn members_of_event(attributes: &Attributes) -> Map<String, Value> {
     let heads = ["message", "tool_calls"].map(|head| (head, attributes.get(head).is_none()));
     let is_flat = |key: &str| {
@@ -113,7 +113,7 @@ fn members_of_event(attributes: &Attributes) -> Map<String, Value> {
     let (flat, whole): (Vec<_>, Vec<_>) = attributes.iter().enumerate().partition(|(_, (key, _))| is_flat(key));
     let flat::Tree { value, strays } = flat::tree(flat.iter().map(|(place, (key, value))| (*place, key.as_str(), value)));
     let mut map: Map<String, Value> = whole.into_iter().map(|(_, (key, value))| (key.clone(), value.to_json())).collect();
-    // What is in no tree keeps its key.
+    // Attributes that fit in no tree keep their keys.
     let strays: HashSet<usize> = strays.into_iter().collect();
     let strays = flat.iter().filter(|(place, _)| strays.contains(place));
     map.extend(strays.map(|(_, (key, value))| (key.clone(), value.to_json())));
@@ -123,7 +123,7 @@ fn members_of_event(attributes: &Attributes) -> Map<String, Value> {
     map
 }
 
-/// One result of several: `{type, id, output}`.
+/// One of several results: `{type, id, output}`.
 fn message_of_result(result: &Map<String, Value>) -> Vec<Message> {
     let member = |keys: &[&str]| keys.iter().find_map(|key| result.member(key)).cloned().unwrap_or_default();
     messages::of_object(&Map::from_iter([
@@ -141,7 +141,7 @@ fn open_members(map: &mut Map<String, Value>) {
     }
 }
 
-/// A plain text or blocks as the message of a choice (strands).
+/// Makes plain text or blocks the message of a choice (strands).
 fn message_as_content(map: &mut Map<String, Value>) {
     if let Some(text @ (Value::String(_) | Value::Array(_))) = map.member("message").cloned() {
         let _ = map.remove("message");
@@ -149,17 +149,17 @@ fn message_as_content(map: &mut Map<String, Value>) {
     }
 }
 
-/// The attributes of an event as the members of its message.
+/// The attributes of an event as members of its message.
 pub(super) fn message_members_of_event(mut map: Map<String, Value>) -> Map<String, Value> {
     open_members(&mut map);
     message_as_content(&mut map);
     map
 }
 
-/// Of old events in one list those that went into the model, or those that came out: the choices, or where a client has none
-/// (Logfire, on the Responses API) the assistant's last message.
+/// Of old-style events in one list, the input, or the output: the choices, or the assistant's last message if a client writes no choices
+/// (Logfire, on the Responses API).
 pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
-    // Logfire's place holder for an item that it has no words for.
+    // Logfire's placeholder for an item it cannot express.
     items.retain(|item| item.member("event.name").and_then(Value::as_str) != Some("gen_ai.unknown"));
     let name = |item: &Value| item.member("event.name").and_then(Value::as_str).map(str::to_owned);
     let is_choice = |item: &Value| match name(item) {
@@ -183,7 +183,7 @@ pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
     if out { said } else { items }
 }
 
-/// Of old events in one list the system prompts.
+/// Of old-style events in one list, the system prompts.
 pub(super) fn listed_prompts(items: Vec<Value>) -> Option<Value> {
     let is_prompt = |item: &Value| {
         let name = item.member("event.name").and_then(Value::as_str);
@@ -193,7 +193,7 @@ pub(super) fn listed_prompts(items: Vec<Value>) -> Option<Value> {
     (!prompts.is_empty()).then_some(Value::Array(prompts))
 }
 
-/// The names that a codec of members reads; `None`: it is no such codec, or it reads all of them.
+/// The member names that a codec reads; `None` if it reads all of them or is not a codec of members.
 pub(in crate::dialect) fn members_read(codec: Codec) -> Option<&'static [&'static str]> {
     match codec {
         Codec::MessageMembers => Some(&["reasoning", "reasoningText", "text", "object", "toolCalls"]),
@@ -202,7 +202,7 @@ pub(in crate::dialect) fn members_read(codec: Codec) -> Option<&'static [&'stati
     }
 }
 
-/// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.
+/// Builds one message from `ai.response.text`, `.toolCalls`, `.reasoning` and `.object`.
 pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
@@ -227,8 +227,8 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
     (!message.is_blank()).then_some(message)
 }
 
-/// `gen_ai.response.text`, `.tool_calls` as one message. The text is a JSON list where the answer has several, and the JSON of the
-/// whole messages, one a choice, where `LiteLLM` made it (Sentry).
+/// Builds messages from `gen_ai.response.text` and `.tool_calls`. The text is a JSON list if the answer has several texts, and JSON of
+/// whole messages, one per choice, if it comes from `LiteLLM` (Sentry).
 pub(super) fn response_members(group: Group<'_>) -> Option<Vec<Message>> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
@@ -238,7 +238,7 @@ pub(super) fn response_members(group: Group<'_>) -> Option<Vec<Message>> {
     let calls = get("tool_calls").map(|list| messages::calls(&list)).unwrap_or_default();
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)) {
         if let Some(mut whole) = whole_messages(&text) {
-            // The calls beside are those of the message, if it does not have them.
+            // The separate calls belong to the message, unless it has its own.
             if let Some(first) = whole.first_mut().filter(|first| first.tool_calls.is_empty()) {
                 first.tool_calls = calls;
             }
@@ -250,7 +250,7 @@ pub(super) fn response_members(group: Group<'_>) -> Option<Vec<Message>> {
     (!message.is_blank()).then(|| vec![message])
 }
 
-/// The messages of a JSON text that has one, or a list of one for each choice.
+/// The messages in a JSON text: a single one, or a list with one per choice.
 fn whole_messages(text: &str) -> Option<Vec<Message>> {
     let begins = text.starts_with('{') || text.starts_with("[{");
     let value: Value = begins.then(|| serde_json::from_str(text).ok()).flatten()?;
@@ -263,15 +263,15 @@ fn whole_messages(text: &str) -> Option<Vec<Message>> {
     (!messages.is_empty()).then_some(messages)
 }
 
-/// The texts of a JSON list of nothing else, joined.
+/// Joins the texts of a JSON list that contains only texts.
 fn joined(text: &str) -> Option<String> {
     let is_list = text.starts_with("[\"") && text.ends_with("\"]");
     let texts: Vec<String> = is_list.then(|| serde_json::from_str(text).ok()).flatten()?;
     Some(texts.concat())
 }
 
-/// The messages of a text that has each behind its role: `system: ..`, `user: ..`, a line each. What follows on lines without a role
-/// belongs to the message before.
+/// Splits a text into messages that each begin on a line with their role: `system: ..`, `user: ..`. Lines without a role continue the
+/// previous message.
 pub(super) fn role_lines(text: &str) -> Option<Vec<Message>> {
     const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
     let mut said: Vec<(Role, String)> = Vec::new();
@@ -289,7 +289,7 @@ pub(super) fn role_lines(text: &str) -> Option<Vec<Message>> {
     Some(said.into_iter().map(|(role, words)| Message::text(role, words)).collect())
 }
 
-/// A title line, then `["..", ".."]` with inner quotes not escaped: texts without roles.
+/// Parses a title line followed by `["..", ".."]` with unescaped inner quotes: texts without roles.
 pub(super) fn bracketed_texts(body: &str, role: &Role) -> Option<Vec<Message>> {
     let (_, list) = body.split_once('\n')?;
     let inside = list.trim().strip_prefix('[')?.strip_suffix(']')?;
@@ -298,8 +298,8 @@ pub(super) fn bracketed_texts(body: &str, role: &Role) -> Option<Vec<Message>> {
     Some(inside.split("\", \"").map(|text| Message::text(role.clone(), text)).collect())
 }
 
-/// Messages of a client that writes calls as `[tool: name]` behind an assistant's words, and results as
-/// `[tool-result: name]`: the calls get their names, the empty results go.
+/// Reads messages of a client that writes calls as `[tool: name]` after the assistant's text, and results as `[tool-result: name]`. The
+/// names become calls, and empty results are dropped.
 pub(super) fn tool_marks(list: &Value) -> Option<Vec<Message>> {
     let mut out = messages::read(list, Direction::Input)?;
     for message in &mut out {
@@ -319,7 +319,7 @@ pub(super) fn tool_marks(list: &Value) -> Option<Vec<Message>> {
     Some(out)
 }
 
-/// A text without the marks at its end, and the names in these.
+/// Strips the marks at the end of a text; returns the text and the names in the marks.
 fn without_marks(text: &str, mark: &str) -> (String, Vec<String>) {
     let (mut rest, mut names) = (text.trim_end(), Vec::new());
     while let Some(inside) = rest.strip_suffix(']')

@@ -1,9 +1,9 @@
-//! Whether values have content.
+//! Tells values with content from empty ones.
 
 use crate::dialect::normalize;
 use crate::span::AnyValue;
 
-/// Whether a value is not another word for nothing.
+/// Whether a value is more than another way of writing nothing.
 pub(in crate::dialect) fn has_content(value: &AnyValue) -> bool {
     match value {
         AnyValue::Empty => false,
@@ -16,7 +16,7 @@ pub(in crate::dialect) fn has_content(value: &AnyValue) -> bool {
     }
 }
 
-/// Whether a value may be what went into an operation or came out of it: a text of several words, a list or an object.
+/// Whether a value may be an operation's input or output: text of several words, a list or an object.
 pub(in crate::dialect) fn may_be_words(value: &AnyValue) -> bool {
     match value {
         AnyValue::String(text) => {

@@ -1,10 +1,10 @@
-//! Values without content.
+//! Recognizes values without content.
 
 use serde_json::Value;
 
 use crate::withheld::is_withheld;
 
-/// Whether a value has no content: null, empty text, or a client's text for a value that it left out.
+/// Whether a value is null, empty text, or a client's placeholder for a value it left out.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

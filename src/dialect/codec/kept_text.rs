@@ -1,4 +1,4 @@
-//! Texts that a rule takes as they are: their values are read when someone asks for them.
+//! Text that rules keep as recorded, to be parsed only when its value is needed.
 
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Rule};
@@ -8,19 +8,19 @@ use crate::operation::Recorded;
 use crate::span::AnyValue;
 use crate::withheld::is_printed_object;
 
-/// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
+/// The text, if it can stay unparsed until its value is needed; not if an earlier rule already parsed it.
 pub(super) fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
     if !rule.keeps_json() {
         return None;
     }
-    // What Python printed was opened to look for messages in it.
+    // Text printed by Python was parsed to look for messages in it.
     json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || python::may_be_printed(text))
 }
 
-/// Whether a rule takes the text as it is: [`recorded`] makes of it what [`decode`] does.
+/// Whether a rule keeps the text as recorded; [`recorded`] then gives the same value as [`decode`].
 pub(in crate::dialect) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
     if let Raw::Value(_, AnyValue::String(text)) = raw
-        && is_nobodys(rule, text)
+        && is_only_printed(rule, text)
     {
         return false;
     }
@@ -30,8 +30,8 @@ pub(in crate::dialect) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
 }
 
-/// Whether a text should be someone's words, but is only a printed value. A tool may give such a text.
-pub(super) fn is_nobodys(rule: &Rule, text: &str) -> bool {
+/// Whether a text that should be a person's or model's words is only a printed value. A tool may return such a text.
+pub(super) fn is_only_printed(rule: &Rule, text: &str) -> bool {
     let is_said = matches!(
         rule.field,
         Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
@@ -39,17 +39,17 @@ pub(super) fn is_nobodys(rule: &Rule, text: &str) -> bool {
     is_said && (is_printed_object(text) || is_only_a_key(text))
 }
 
-/// Whether a text is what LangSmith's exporter makes of a message that it takes for a pair: the name of its first member.
+/// Whether a text is what LangSmith's exporter writes if it mistakes a message for a pair: the name of the first member.
 fn is_only_a_key(text: &str) -> bool {
     matches!(text, r#"{"content":"role"}"# | r#"{"content": "role"}"#)
 }
 
-/// Whether a text is a null that something was called with: nobody's word.
+/// Whether a text is a null argument, which is no one's words.
 pub(super) fn is_null_input(rule: &Rule, text: &str) -> bool {
     matches!(rule.field, Field::Input | Field::InputMessages | Field::ToolArguments) && text.trim() == "null"
 }
 
-/// A text that a rule takes as it is.
+/// Wraps a text that a rule keeps as recorded.
 pub(in crate::dialect) fn recorded(text: String) -> Recorded {
     if text.trim_start().starts_with(['{', '[']) {
         Recorded::text(text)
@@ -58,7 +58,7 @@ pub(in crate::dialect) fn recorded(text: String) -> Recorded {
     }
 }
 
-/// Text that looks like a JSON object or list.
+/// The text, if it looks like a JSON object or list.
 pub(super) fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
     let text: &'a str = match raw {
         Raw::Value(_, AnyValue::String(text)) => text,

@@ -1,15 +1,15 @@
-//! A value opened as JSON.
+//! Values parsed as JSON.
 
 use serde_json::{Map, Value};
 
-use super::kept_text::is_nobodys;
+use super::kept_text::is_only_printed;
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::normalize;
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Rule};
 use crate::span::AnyValue;
 
-/// Which texts without an end a rule reads. A tool's result may be a text that the tool itself shortened, and so may other words.
+/// Which incomplete texts a rule accepts. A tool's result, like other words, may be text that the tool itself shortened.
 pub(super) fn ends(rule: &Rule) -> Ends {
     match rule.field {
         Field::InputMessages | Field::OutputMessages | Field::System | Field::ToolDefinitions | Field::ToolArguments => Ends::Marked,
@@ -17,14 +17,14 @@ pub(super) fn ends(rule: &Rule) -> Ends {
     }
 }
 
-/// A native list or map, or text: JSON text is opened, other text stays.
+/// A native list or map, or text. JSON text is parsed, other text stays.
 pub(super) fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     match raw {
         Raw::Value(_, AnyValue::String(text)) => {
-            if normalize::is_withheld(text) || is_nobodys(rule, text) {
+            if normalize::is_withheld(text) || is_only_printed(rule, text) {
                 return None;
             }
-            // Our own keys hold a text that looks like JSON quoted once: it is no JSON that a client quoted twice.
+            // Our own keys quote a text that looks like JSON once; it must not be taken for JSON that a client quoted twice.
             if rule.dialect == "spanbridge"
                 && text.starts_with('"')
                 && let Ok(own) = serde_json::from_str::<String>(text)

@@ -1,4 +1,4 @@
-//! Values that are a part of a text: names in the names of spans, ids and words.
+//! Extracts values from parts of a text: names from span names, ids and words.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::dialect::raw::Raw;
 use crate::dialect::{mend, python, words};
 use crate::span::AnyValue;
 
-/// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
+/// The span name without the event, `tool.lookup-2` of `tool.lookup.start-2`, or only the tool's name.
 pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
     let (target, number) = name.rsplit_once('-')?;
     let (of, event) = target.rsplit_once('.')?;
@@ -18,7 +18,7 @@ pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
     }
 }
 
-/// A name in snake case: its last part, with the one before it where that part only says that something runs (`tool.call`).
+/// The last part of a name in snake case, along with the one before if the last part only says that something runs (`tool.call`).
 pub(super) fn snake_case(text: &str) -> String {
     const RUNS: [&str; 7] = ["call", "run", "use", "invoke", "invocation", "execution", "request"];
     let name = text.trim().trim_matches('"');
@@ -30,7 +30,7 @@ pub(super) fn snake_case(text: &str) -> String {
     }
 }
 
-/// The arguments that Monocle writes of CrewAI's tools: a list of one text, `input: {'city': 'Oslo'}`.
+/// The arguments of CrewAI's tools as written by Monocle: a list of one text, `input: {'city': 'Oslo'}`.
 pub(super) fn printed_input<'a>(raw: &Raw<'a>) -> Option<&'a str> {
     let text = match raw {
         Raw::Value(_, AnyValue::Array(items)) => match items.as_slice() {
@@ -43,7 +43,7 @@ pub(super) fn printed_input<'a>(raw: &Raw<'a>) -> Option<&'a str> {
     text.strip_prefix("input: ")
 }
 
-/// A text without the mark before it: Agenta's of a type, Qwen Code's line of what the text is.
+/// Strips the mark before a text: Agenta's type mark, or Qwen Code's line that says what the text is.
 pub(super) fn without_mark(text: &str) -> &str {
     const LINES: [&str; 3] = ["[USER PROMPT", "[TOOL INPUT", "[TOOL RESULT"];
     let behind_line = || {
@@ -60,7 +60,7 @@ pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix("@ag.type=json:").or_else(behind_line).unwrap_or(text)
 }
 
-/// Words before and after a tool's name in the name of a span.
+/// Words before and after the tool's name in a span name.
 const BEFORE_TOOL: &[&str] = &[
     "execute_tool",
     "execute tool",
@@ -96,7 +96,7 @@ pub(super) fn name_of_tool(name: &str) -> &str {
     }
 }
 
-/// An answer as one message; `None` if no calls follow the words.
+/// Parses an answer in which tool calls follow the text into one message; `None` if there are no calls.
 pub(super) fn words_then_calls(text: &str) -> Option<Value> {
     let (words, calls) = text.rsplit_once("Tool calls: ")?;
     let calls = python::read(calls).filter(Value::is_array)?;
@@ -109,7 +109,7 @@ pub(super) fn model_of_id(id: &str) -> &str {
     interface.unwrap_or(model)
 }
 
-/// Whether a text is an object in JSON, or a dict as Python prints it.
+/// Whether a text is a JSON object or a dict printed by Python.
 pub(super) fn has_object(text: &str) -> bool {
     let is_object = || mend::parse(text).is_some_and(|value| value.is_object());
     text.trim_start().starts_with('{') && (python::printed(text).is_some() || is_object())

@@ -1,4 +1,4 @@
-//! Members of values, by their paths.
+//! Members of values by path.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::empty::is_empty;
 use crate::dialect::rule::Rule;
 use crate::hash::Members as _;
 
-/// The member at the first of the rule's paths that has one.
+/// The member at the first of the rule's paths that exists.
 pub(super) fn at_paths<'a>(rule: &Rule, value: &'a Value) -> Option<&'a Value> {
     rule.paths.iter().find_map(|path| at(value, path))
 }

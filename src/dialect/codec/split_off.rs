@@ -1,8 +1,8 @@
-//! What a distribution of OpenTelemetry (AWS's) cut out of a span and its events into the body of one log record: `input` and
-//! `output`, each with `messages` that have a role and a content.
+//! Content that AWS's distribution of OpenTelemetry moved from a span and its events into the body of one log record: `input` and `output`,
+//! each with `messages` that have a role and content.
 //!
-//! The content is what the attribute or the event had: words, JSON text of a whole input or output, or the attributes of an event
-//! as a map. Roles and calls stay on the span, in flattened keys without their words.
+//! The content is that of the attribute or event: text, JSON of a whole input or output, or the attributes of an event as a map. Roles and
+//! calls stay on the span, in flattened keys without the text.
 
 use serde_json::{Map, Value};
 
@@ -17,22 +17,22 @@ use crate::span::AnyValue;
 
 /// One message of the body.
 struct Entry {
-    /// As an object with a role; or, where the content was JSON text of more than one message, what that has.
+    /// An object with a role, or the parsed content if that was JSON of more than one message.
     value: Value,
-    /// Whether the content was JSON text of a whole input or output.
+    /// Whether the content was JSON of a whole input or output.
     is_whole: bool,
-    /// Whether it is an earlier answer: an event that went into the model, which the body has among what came out.
+    /// Whether it is an earlier answer: an input event that the body lists among the output.
     is_history: bool,
 }
 
 impl Entry {
-    /// The words, where the content is nothing else.
+    /// The text, if the content is nothing else.
     fn words(&self) -> Option<&str> {
         self.value.get("content").filter(|_| !self.is_whole)?.as_str()
     }
 }
 
-/// Whether a log record's body has this form, as far as a look at it tells.
+/// Whether a log record's body has this form, judging by a quick look.
 pub(in crate::dialect) fn is_body(body: &AnyValue) -> bool {
     match body {
         AnyValue::KvList(pairs) => pairs.iter().any(|(key, _)| matches!(key.as_str(), "input" | "output")),
@@ -41,13 +41,13 @@ pub(in crate::dialect) fn is_body(body: &AnyValue) -> bool {
     }
 }
 
-/// What a body has for a field.
+/// The content of a body for a field.
 pub(super) enum Found {
     Messages(Vec<Message>),
     Value(Value),
 }
 
-/// What a body has for a field; `beside` are the span's own messages of that direction, in flattened keys.
+/// Extracts the content for a field; `beside` holds the span's own messages of that direction, in flattened keys.
 pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]) -> Option<Found> {
     let body = match body {
         AnyValue::String(text) => crate::dialect::mend::parse(text)?,
@@ -79,7 +79,7 @@ pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]
     let direction = if is_out { Direction::Output } else { Direction::Input };
     match field {
         Field::InputMessages | Field::OutputMessages => {
-            // The span itself has the words that belong to it.
+            // The span has its text itself.
             if !is_told && own.iter().any(has_words) {
                 return None;
             }
@@ -110,7 +110,7 @@ pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]
 
 fn entry(message: &Value) -> Option<Entry> {
     let message = message.as_object()?;
-    // The distribution's word where it found no role.
+    // The distribution writes this if it found no role.
     let role = message.get("role").and_then(Value::as_str).filter(|role| *role != "unknown");
     let with_role = |mut map: Map<String, Value>| {
         if let Some(role) = role {
@@ -148,7 +148,7 @@ fn message_without_role(message: &Map<String, Value>) -> Map<String, Value> {
     map
 }
 
-/// What a JSON text has that is a whole input or output, and not one message's words.
+/// Parses JSON text of a whole input or output; `None` for the text of a single message.
 fn whole(text: &str) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -160,7 +160,7 @@ fn whole(text: &str) -> Option<Value> {
             (!items.is_empty() && items.iter().all(is_message)).then_some(opened)
         }
         Value::Object(map) => {
-            // What a chain was called with or gave, beside its tags and settings (OpenLLMetry).
+            // The input or output of a chain, next to its tags and settings (OpenLLMetry).
             if let Some(inner) = map.get("inputs").or_else(|| map.get("outputs")) {
                 return Some(inner.clone());
             }
@@ -176,8 +176,8 @@ fn whole(text: &str) -> Option<Value> {
     }
 }
 
-/// What went in, with the earlier answers in their places. The prompts of the system come first. The distribution may have left messages
-/// out: of a role it keeps the last one. What went in never ends with an answer, so turns are counted from the end.
+/// Merges the input with the earlier answers, system prompts first. As the distribution may have dropped messages (it keeps the last one of
+/// each role) and input never ends with an answer, turns are counted from the end.
 fn in_turn(given: Vec<Entry>, earlier: Vec<Entry>) -> Vec<Entry> {
     let has_role = |entry: &Entry, role: &str| entry.value.get("role").and_then(Value::as_str) == Some(role);
     let (mut list, mut asked): (Vec<Entry>, Vec<Entry>) = given.into_iter().partition(|entry| has_role(entry, "system"));
@@ -185,12 +185,12 @@ fn in_turn(given: Vec<Entry>, earlier: Vec<Entry>) -> Vec<Entry> {
         let said = messages::read(&Value::Array(vec![entry.value.clone()]), Direction::Output);
         said.iter().flatten().any(|message| !message.tool_calls.is_empty())
     };
-    // Calls are followed by results, words by a person's.
+    // Calls are followed by results, text by a user's message.
     if earlier.last().is_some_and(|last| !asks(last)) && asked.iter().any(|entry| has_role(entry, "user")) {
         asked.sort_by_key(|entry| !has_role(entry, "tool"));
     }
     let mut begin = asked.len().saturating_sub(earlier.len());
-    // More answers than turns: the first ones stand alone.
+    // If there are more answers than turns, the first ones stand alone.
     let alone = earlier.len().saturating_sub(asked.len());
     let mut earlier = earlier.into_iter();
     list.extend(earlier.by_ref().take(alone));
@@ -216,11 +216,11 @@ fn spliced(entries: Vec<Entry>) -> Vec<Value> {
     list
 }
 
-/// Puts the body's words into the span's messages that have none, in order. Before them the body may have the whole input or output once
-/// more, as JSON or as one text that ends with the same words. `false` where it is not clear which words belong where.
+/// Puts the body's texts in order into the span's messages without text. The body may repeat the whole input or output before them, as JSON
+/// or as a text that ends like one of them. Returns `false` if it is unclear which text belongs where.
 fn give_words(own: &mut [Value], entries: &[Entry]) -> bool {
     let mut texts: Vec<&str> = entries.iter().filter_map(Entry::words).collect();
-    // A message of calls alone may have no words.
+    // A message that only has calls may lack text.
     let has_calls = |item: &Value| members(item).is_some_and(|map| map.contains_key("tool_calls"));
     let blank: Vec<usize> = (0..own.len())
         .filter(|place| own.get(*place).is_some_and(|item| !has_words(item)))
@@ -246,7 +246,7 @@ fn give_words(own: &mut [Value], entries: &[Entry]) -> bool {
     true
 }
 
-/// The members of a message: OpenInference has them one level down.
+/// The members of a message; OpenInference nests them one level deeper.
 fn members(item: &Value) -> Option<&Map<String, Value>> {
     item.get("message").unwrap_or(item).as_object()
 }

@@ -1,4 +1,4 @@
-//! Why a registry file cannot be used.
+//! Errors in registry files.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use std::fmt;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It is no YAML of the expected form.
+    /// It is not YAML of the expected form.
     Yaml(Box<serde_saphyr::Error>),
-    /// A user's file has no rule.
+    /// A user's file has no rules.
     NoRules {
-        /// Its attributes, events and spans, which have none.
+        /// Its attributes, events and spans, all without rules.
         entries: Vec<String>,
     },
-    /// A rule has a word that nobody knows.
+    /// A rule has an unknown word.
     Rule {
         /// The attribute's key, event's name or span's type.
         entry: String,

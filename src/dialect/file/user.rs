@@ -1,10 +1,10 @@
-//! What a user's registry file has in vain: keys that nobody reads, and no rule.
+//! Rejects user registry files with ineffective content: unknown keys, or no rules.
 
 use std::collections::BTreeMap;
 
 use super::{EntryText, FileError, FileText, Source, yaml};
 
-/// The keys at the top of a registry file. Rules are read from `attributes`, `events` and `spans`.
+/// Top-level keys of a registry file. Rules are read from `attributes`, `events` and `spans`.
 const TOP_KEYS: &[&str] = &[
     "file_format",
     "spanbridge",
@@ -17,7 +17,7 @@ const TOP_KEYS: &[&str] = &[
     "metrics",
 ];
 
-/// The keys of an attribute, an event or a span in a registry file that say nothing about rules.
+/// Keys of an attribute, event or span in a registry file that have nothing to do with rules.
 const ENTRY_KEYS: &[&str] = &[
     "attributes",
     "body",
@@ -35,7 +35,7 @@ const ENTRY_KEYS: &[&str] = &[
 ];
 
 impl Source<'_> {
-    /// Refuses what a user's file says in vain.
+    /// Rejects content of a user's file that has no effect.
     pub(super) fn refuse_what_has_no_effect(&self) -> Result<(), FileError> {
         let file: BTreeMap<String, serde_json::Value> = yaml(self.text)?;
         let unknown = file.keys().find(|key| !TOP_KEYS.contains(&key.as_str()));

@@ -1,11 +1,11 @@
-//! The answers of a model: pieces of one turn, thoughts that came apart, and the choices of a response.
+//! A model's answers: pieces of one turn, separately recorded thoughts, and the choices of a response.
 
 use serde_json::{Map, Value};
 
 use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role};
 
-/// Adds an assistant's piece to the turn before it, if that turn is open.
+/// Adds an assistant's piece to the previous turn, if that is open.
 pub(super) fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
     if open
         && let Some(last) = out.last_mut()
@@ -21,7 +21,7 @@ pub(super) fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
     out.push(piece);
 }
 
-/// The messages of each choice, under its number: `index` where the provider gives it, else its place.
+/// The messages of each choice with its number: the provider's `index`, or else its place.
 pub(super) fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut out = Vec::new();
     for (place, choice) in choices.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Me
     (!out.is_empty()).then_some(out)
 }
 
-/// Numbers answers of which each has its reason to stop: they are choices. Of the pieces of one answer the last one has it.
+/// Numbers answers that each have a finish reason, since they are choices. Of the pieces of one answer, only the last has it.
 pub(in crate::dialect) fn number_choices(messages: &mut [Message]) {
     let is_whole = |message: &Message| {
         message.role == Role::Assistant && message.finish_reason.is_some() && (message.has_words() || !message.tool_calls.is_empty())
@@ -48,13 +48,13 @@ pub(in crate::dialect) fn number_choices(messages: &mut [Message]) {
     }
 }
 
-/// The messages that a model gave as its answers, one an answer. A model gives one answer, in as many messages as its
-/// client makes of it, unless the choices are numbered, or the caller asked for several.
+/// Joins a model's messages to answers. A model gives one answer, in any number of messages, unless the choices are numbered or the caller
+/// requested several.
 pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: bool) -> Vec<Message> {
     if messages.len() < 2 {
         return messages;
     }
-    // An exchange, not choices: what follows a result was written after it.
+    // An exchange, not choices: messages after a result were written later.
     let is_exchange = messages.iter().any(|message| message.role == Role::Tool);
     if is_exchange && messages.first().is_some_and(|first| first.role == Role::Assistant) {
         return messages;
@@ -63,7 +63,7 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     let are_numbered = messages.iter().any(|message| Some(message.choice) != first);
     let one_a_choice = are_numbered || !asked_for_several;
     let mut out: Vec<Message> = Vec::new();
-    // The last answer of each choice, and the answers that have neither words nor calls yet.
+    // The last answer of each choice, and the answers that have neither text nor calls yet.
     let (mut last_of, mut unfilled) = (HashMap::default(), Vec::new());
     for message in messages {
         let is_unfilled = |message: &Message| !message.has_words() && message.tool_calls.is_empty();
@@ -97,12 +97,12 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     out
 }
 
-/// Whether a message continues the answer before it, whatever that contains: items come as thought, text, calls.
+/// Whether a message continues the previous answer, whatever that contains: items arrive as thought, text, calls.
 fn continues(message: &Message) -> bool {
     !message.has_words() && !message.tool_calls.is_empty() || message.is_blank()
 }
 
-/// A thought that is a separate message (role `thinking`), joined to the message after it, or before.
+/// Joins thoughts that are separate messages (role `thinking`) to the next message, or else to the previous one.
 pub(in crate::dialect) fn merge_thinking(messages: Vec<Message>) -> Vec<Message> {
     let is_thought = |message: &Message| matches!(&message.role, Role::Other(word) if word == "thinking" || word == "reasoning");
     if !messages.iter().any(is_thought) {

@@ -1,4 +1,4 @@
-//! Arguments of a tool call, as an object or as the text that the model wrote.
+//! Arguments of a tool call, as an object or as the text written by the model.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
@@ -20,10 +20,10 @@ pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) 
     }
 }
 
-/// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
+/// A call with arguments as written by the model: JSON, even if it is a bare number.
 pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> ToolCall {
-    // Several objects, one behind the other, stay text: they are those of parallel calls of which a client lost the names (BeeAI,
-    // OpenLIT), and nothing here says which is this one's. The next request may.
+    // Several concatenated objects stay text: they belong to parallel calls whose names the client lost (BeeAI, OpenLIT), and it is unknown
+    // which one is this call's. The next request may show it.
     let written = mend::parse(text)
         .or_else(|| encoded(text))
         .unwrap_or_else(|| Value::String(text.to_owned()));
@@ -36,17 +36,17 @@ pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> T
     }
 }
 
-/// An object in Base64: Go writes bytes so.
+/// Decodes an object in Base64, Go's form of bytes.
 fn encoded(text: &str) -> Option<Value> {
     let may_be = ["eyJ", "eyA", "ewo", "e30"].iter().any(|begin| text.starts_with(begin));
     let bytes = may_be.then(|| BASE64_STANDARD.decode(text).ok()).flatten()?;
     serde_json::from_slice(&bytes).ok().filter(Value::is_object)
 }
 
-/// JSON text opened, also where it was quoted several times; other values as they are.
+/// Parses JSON text, even if quoted several times; other values stay as they are.
 pub(crate) fn parse_deep(value: Value) -> Value {
     let mut current = value;
-    // Seen: twice. The bound keeps hostile input cheap.
+    // In practice text is quoted twice. The bound keeps hostile input cheap.
     for _ in 0..4 {
         let Value::String(text) = &current else { break };
         match text.trim_start().as_bytes().first() {

@@ -1,11 +1,11 @@
-//! What a content block looks like.
+//! The shapes of content blocks.
 
 use serde_json::Value;
 
 use super::member::has_any;
 use crate::hash::Members as _;
 
-/// Members with the content of a block with a `type`.
+/// Members that hold the content of a block with a `type`.
 const CONTENT: [&str; 14] = [
     "text",
     "uri",
@@ -22,7 +22,7 @@ const CONTENT: [&str; 14] = [
     "signature",
     "input_text",
 ];
-/// A block without a `type` has one of these members and no other.
+/// Members one of which a block without a `type` has alone.
 const ALONE: [&str; 21] = [
     "citationsContent",
     "text",

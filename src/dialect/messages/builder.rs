@@ -9,18 +9,18 @@ use crate::dialect::mend;
 use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// Takes pieces in order; tool results split the message.
+/// Takes pieces in order. Tool results become separate messages.
 pub(super) struct Builder {
     pub(super) message: Message,
     pub(super) results: Vec<Message>,
     pub(super) results_first: bool,
-    /// The places of its calls by id.
+    /// Indices of its calls by id.
     by_id: HashMap<String, usize>,
-    /// The places of its calls without an id that have no result yet.
+    /// Indices of its calls without an id or a result.
     without_id: VecDeque<usize>,
 }
 
-/// Whether two calls of one id ask for something else.
+/// Whether two calls with the same id have different arguments.
 fn is_other_call(one: &ToolCall, other: &ToolCall) -> bool {
     let differ = |one: &Value, other: &Value| match (one, other) {
         (Value::Object(one), Value::Object(other)) => !one.is_empty() && !other.is_empty() && one != other,
@@ -61,7 +61,7 @@ impl Builder {
         }
     }
 
-    /// Content that was recorded as text.
+    /// Adds content recorded as text.
     pub(super) fn text(&mut self, text: &str) {
         if self.message.role == Role::Tool {
             match calls::written_as_result(text).filter(|_| self.message.tool_call_id.is_none()) {
@@ -87,11 +87,11 @@ impl Builder {
         if let Some(call) = python_repr::tool_call(text) {
             return self.call(call);
         }
-        // A call or a result that a client wrote as a text's words.
+        // A call or result that a client wrote as text.
         if let Some(piece) = parts::written(text) {
             return self.piece(piece);
         }
-        // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is a message's text.
+        // Content blocks as JSON text (OpenLLMetry, strands); other JSON is the message's text.
         if text.trim_start().starts_with('[')
             && let Some(Value::Array(items)) = mend::parse(text)
             && !items.is_empty()
@@ -121,7 +121,7 @@ impl Builder {
             parts::Piece::Call(call) => self.call(call),
             parts::Piece::Result(result) => {
                 let Some(result) = self.answered(result) else { return };
-                // What a user says after results is said after them.
+                // Text in a user's message after results was written after them.
                 if self.message.role == Role::User && !self.message.is_blank() {
                     let rest = Message {
                         role: Role::User,
@@ -139,7 +139,7 @@ impl Builder {
         }
     }
 
-    /// Gives a result to the call before it in the same message: the provider ran the tool. Any other result comes back.
+    /// Adds a result to the preceding call in the same message, which the provider ran. Any other result is returned.
     pub(super) fn answered(&mut self, result: Box<Message>) -> Option<Box<Message>> {
         if self.message.role != Role::Assistant {
             return Some(result);
@@ -161,7 +161,7 @@ impl Builder {
     pub(super) fn string_part(&mut self, text: String) {
         match python_repr::tool_call(&text) {
             Some(call) => self.call(call),
-            // No system prompt is a list of content blocks: a client wrote its framework's content as text.
+            // A system prompt is not a list of content blocks, so a client wrote its framework's content as text.
             None if self.message.role == Role::System && text.starts_with("[{") => self.string(&text),
             None => self.message.parts.push(Part::Text(text)),
         }
@@ -171,9 +171,9 @@ impl Builder {
         let place = self.message.tool_calls.len();
         match call.id.as_deref() {
             Some(id) => match self.by_id.get(id).and_then(|known| self.message.tool_calls.get(*known)) {
-                // A client records a call among the parts and among the calls.
+                // A client records the call both among the parts and among the calls.
                 Some(known) if !is_other_call(known, &call) => return,
-                // A model gave one id to two calls.
+                // The model gave two calls the same id.
                 Some(_) => {}
                 None => {
                     let _ = self.by_id.insert(id.to_owned(), place);
@@ -185,7 +185,7 @@ impl Builder {
         self.message.tool_calls.push(call);
     }
 
-    /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.
+    /// Adds a tool's result: result pieces in it name their own calls; anything else is the result.
     pub(super) fn tool_content(&mut self, content: &Value) {
         let items: &[Value] = match content {
             Value::Array(items) => items,
@@ -220,7 +220,7 @@ impl Builder {
     pub(super) fn finish(self, out: &mut Vec<Message>) {
         let keep = !self.message.is_blank() || (self.results.is_empty());
         let (mut message, results) = (self.message, self.results);
-        // An item of a provider that is no message: a person would have said something.
+        // A provider's item that is not a message; a person would have written text.
         let is_unsaid = |part: &Part| matches!(part, Part::Reasoning { .. } | Part::Other(_));
         if matches!(&message.role, Role::Other(word) if !word.is_empty())
             && !message.parts.is_empty()
@@ -228,7 +228,7 @@ impl Builder {
         {
             message.role = Role::Assistant;
         }
-        // Nobody but a model asks for tools.
+        // Only a model requests tools.
         if message.role == Role::User && !message.tool_calls.is_empty() && !message.has_words() {
             message.role = Role::Assistant;
         }

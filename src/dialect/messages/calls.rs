@@ -1,4 +1,4 @@
-//! Tool calls of every recorded shape.
+//! Reads tool calls in every recorded shape.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,10 @@ use crate::dialect::mend;
 use crate::hash::Members as _;
 use crate::operation::{Message, ToolCall, ToolCallId};
 
-/// What clients call the tool of a call.
+/// Keys for the tool of a call.
 const NAMES: &[&str] = &["name", "toolName", "tool_name", "tool.name", "tool_function"];
 
-/// Names of arguments where nothing around a call marks it as one.
+/// Keys for arguments if nothing else marks an object as a call.
 const BARE_ARGUMENTS: &[&str] = &["tool_arguments", "tool_args", "tool.args", "tool_input"];
 
 /// Whether an object without a role or a type is a call by its members: `{tool_id, tool_name, tool_arguments}` (Monocle),
@@ -28,7 +28,7 @@ pub(super) fn is_bare_result(map: &Map<String, Value>) -> bool {
     map.len() == 2 && map.member("call_id").is_some_and(Value::is_string) && map.member("output").is_some_and(Value::is_string)
 }
 
-/// Reads a list of calls: native, or JSON text of one.
+/// Reads a list of calls, native or as JSON text.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
     match list {
         Value::Array(items) => items.iter().filter_map(read).for_each(&mut take),
@@ -58,7 +58,7 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
     }
 }
 
-/// One call that is an object.
+/// Reads a call that is an object.
 pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
     let wrappers = ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"];
     if let Some(inner) = first(map, &wrappers, Value::is_object) {
@@ -83,7 +83,7 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
             ..arguments::call(id(map), name, arguments_of(function))
         });
     }
-    // A tool of the provider's own has its kind for a name: {id, type: bing_grounding, bing_grounding: {..}}.
+    // A provider's own tool is named after its kind: {id, type: bing_grounding, bing_grounding: {..}}.
     if let Some(kind) = text(map, &["type"])
         && let Some(arguments @ Value::Object(_)) = map.get(&kind)
         && let Some(id) = id(map)
@@ -94,12 +94,12 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
     Some(arguments::call(id(map), name, arguments_of(map)))
 }
 
-/// Whether a call has an id, and a name that its client left empty: the tool that ran may know it.
+/// Whether a call has an id but an empty name, which the tool's own span may know.
 fn is_nameless(named: &Map<String, Value>, call: &Map<String, Value>) -> bool {
     named.member("name").and_then(Value::as_str) == Some("") && id(call).is_some()
 }
 
-/// The calls that a client wrote, as JSON, in place of a tool's result.
+/// The calls that a client wrote as JSON in place of a tool's result.
 pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
     if !text.trim_start().starts_with('[') || !text.contains("\"function\"") || !text.contains("\"arguments\"") {
         return None;
@@ -114,7 +114,7 @@ pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
     (!items.is_empty() && items.iter().all(is_call)).then(|| items.iter().filter_map(read).collect())
 }
 
-/// The answer of a tool that the provider ran, as `dialect::write` puts it beside the call.
+/// The result of a tool that the provider ran, as `dialect::write` stores it with the call.
 fn answer(value: &Value) -> Option<Box<Message>> {
     match parts::read(&parse_deep(value.clone())) {
         parts::Piece::Result(answer) => Some(answer),

@@ -1,4 +1,4 @@
-//! Messages that a client wrote as its framework's own objects, whose class determines the role (Pydantic AI, AutoGen).
+//! Messages written as objects of the client's framework, whose class determines the role (Pydantic AI, AutoGen).
 
 use serde_json::{Map, Value};
 
@@ -8,26 +8,26 @@ use super::member::text;
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// The messages of such an object: one of Pydantic AI has the parts of several.
+/// The messages of such an object; one of Pydantic AI has the parts of several.
 pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
     if let (Some("request" | "response"), Some(Value::Array(parts))) = (map.member("kind").and_then(Value::as_str), map.member("parts")) {
         let parts: Option<Vec<(&str, &Map<String, Value>)>> = parts.iter().map(part).collect();
         let said = of_parts(&parts.filter(|parts| !parts.is_empty())?);
-        // Instructions are no part: the request has them beside.
+        // Instructions are not a part but a member of the request.
         let prompt = instructions(map).map(|text| Message::text(Role::System, text));
         return Some(prompt.into_iter().chain(said).collect());
     }
     if map.member("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
         let results = map.member("content")?.as_array()?.iter();
-        // Where one is no object, the message is not of that class.
+        // If an element is not an object, the message is not of that class.
         return results.map(|given| Some(result(given.as_object()?, "call_id"))).collect();
     }
     None
 }
 
-/// Leaves the instructions out of a request's messages where they are those of the request before it: each repeats them.
+/// Drops the instructions from a request's messages if they equal those of the previous request, as every request repeats them.
 pub(super) fn tell_instructions_once(map: &Map<String, Value>, messages: &mut Vec<Message>, before: &mut Option<String>) {
-    // A message of one object has none: keys are looked up only where there may be some.
+    // A single message has no instructions, so keys are only looked up for several.
     let [Message { role: Role::System, .. }, _, ..] = &messages[..] else {
         return;
     };
@@ -38,7 +38,7 @@ pub(super) fn tell_instructions_once(map: &Map<String, Value>, messages: &mut Ve
     *before = Some(text.to_owned());
 }
 
-/// The instructions of a request of Pydantic AI.
+/// The instructions of a Pydantic AI request.
 fn instructions(map: &Map<String, Value>) -> Option<&str> {
     let is_request = map.member("kind").is_some_and(|kind| kind == "request");
     let text = map.member("instructions").filter(|_| is_request)?.as_str()?;
@@ -50,12 +50,12 @@ fn part(part: &Value) -> Option<(&str, &Map<String, Value>)> {
     Some((map.member("part_kind")?.as_str()?, map))
 }
 
-/// Consecutive parts of one side are one message.
+/// Joins consecutive parts of the same side to one message.
 fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     let mut answer: Option<Builder> = None;
     for (kind, map) in parts {
-        // The provider ran the tool while the model answered.
+        // The provider ran this tool while the model answered.
         if *kind == "builtin-tool-return"
             && let Some(builder) = &mut answer
         {

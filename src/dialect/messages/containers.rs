@@ -1,4 +1,4 @@
-//! Containers of messages: lists, request bodies, response bodies, generations.
+//! Reads containers of messages: lists, request bodies, response bodies, generations.
 
 use serde_json::{Map, Value};
 
@@ -16,11 +16,11 @@ use crate::operation::message::joined;
 use crate::operation::{Message, Part, Role};
 use crate::withheld::is_printed_object;
 
-/// How deep lists, objects and JSON texts may be nested. Seen: a dozen. A JSON text in a JSON text begins anew to nest
-/// as deep as the parser allows, and all of it must fit on the stack.
+/// Maximum nesting of lists, objects and JSON texts; a dozen occurs in practice. JSON text inside JSON text may nest as deep as the parser
+/// allows once more, and all of it must fit on the stack.
 const DEEPEST: u8 = 128;
 
-/// Where a value is.
+/// Position of a value while reading.
 #[derive(Clone, Copy)]
 struct Context {
     direction: Direction,
@@ -28,7 +28,7 @@ struct Context {
 }
 
 impl Context {
-    /// One level deeper; `None` below the deepest.
+    /// One level deeper; `None` beyond the maximum.
     fn inside(self) -> Option<Self> {
         let depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
         Some(Self { depth, ..self })
@@ -85,7 +85,7 @@ pub(crate) fn of_text(text: &str, direction: Direction) -> Vec<Message> {
     vec![Message::text(direction.role(), text)]
 }
 
-/// A streamed Gemini answer: a message a chunk, each with a piece of the parts.
+/// Merges a streamed Gemini answer, in which each chunk is a message with some of the parts.
 fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
     if direction == Direction::Input || items.len() < 2 {
         return None;
@@ -104,7 +104,7 @@ fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
     ]))
 }
 
-/// A list of messages, of items of the Responses API, of blocks of one message, or of JSON texts of these.
+/// Reads a list of messages, of Responses API items, of blocks of one message, or of JSON texts of these.
 fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
     let context = context.inside()?;
     let direction = context.direction;
@@ -176,7 +176,7 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// An answer that is a list of texts: each is a text for itself, so they are not run together.
+/// Keeps the texts of an answer that is a list of texts separate.
 fn one_of_texts(list: Vec<Message>) -> Vec<Message> {
     let is_text = |message: &Message| {
         let texts = message.parts.iter().all(|part| matches!(part, Part::Text(_)));
@@ -189,7 +189,7 @@ fn one_of_texts(list: Vec<Message>) -> Vec<Message> {
     vec![Message::text(Role::Assistant, joined(texts.iter().map(String::as_str), "\n"))]
 }
 
-/// A message as LangChain takes it in short: `["user", "Hello"]`.
+/// LangChain's short form of a message: `["user", "Hello"]`.
 fn pair_of_role(items: &[Value]) -> Option<Message> {
     let [Value::String(role), Value::String(words)] = items else {
         return None;
@@ -203,8 +203,8 @@ fn pair_of_role(items: &[Value]) -> Option<Message> {
     Some(Message::text(role, words.as_str()))
 }
 
-/// A message that is its role's only member, or a call alone, in its own JSON text (Monocle). An event's body, in JSON beside what
-/// else the event has (Semantic Kernel through Langfuse).
+/// Parses a message that is its role's only member, or a lone call, from its own JSON text (Monocle), or the JSON body of an event with
+/// further members (Semantic Kernel through Langfuse).
 fn open_alone(item: &Value) -> Option<Value> {
     if let Some(body) = item.member("gen_ai.event.content").and_then(Value::as_str) {
         let mut body: Map<String, Value> = serde_json::from_str(body).ok()?;
@@ -225,7 +225,7 @@ fn is_response_message(map: &Map<String, Value>) -> bool {
     map.member("type").and_then(Value::as_str) == Some("message")
 }
 
-/// Items of the Responses API that are no messages: thoughts, calls and their outputs.
+/// Reads items of the Responses API other than messages: thoughts, calls and their outputs.
 fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
     if map.has("role") {
         return None;
@@ -286,7 +286,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     }
     if let Some(Value::Array(choices)) = map.member("choices") {
         let messages = numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
-        // All tokens may have gone into thoughts that nobody may read.
+        // All tokens may have gone into thoughts that are withheld.
         return messages.or_else(|| responses::is_whole(map).then(Vec::new));
     }
     if let Some(Value::Array(candidates)) = map.member("candidates") {
@@ -300,13 +300,13 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         });
     }
     if let Some(generations) = map.member("generations") {
-        // A list of choices for each prompt; a model call has one prompt.
+        // One list of choices per prompt; a model call has one prompt.
         return match generations {
             Value::Array(prompts) if prompts.iter().all(Value::is_array) => {
                 let of_prompt =
                     |prompt: &Value| numbered(prompt.as_array()?, |choice| list(std::slice::from_ref(choice), context.output()));
                 let messages: Vec<Message> = prompts.iter().filter_map(of_prompt).flatten().collect();
-                // A call that failed gave no choice.
+                // A failed call has no choices.
                 let has_none = || prompts.iter().all(|prompt| prompt.as_array().is_some_and(Vec::is_empty));
                 (!messages.is_empty() || has_none()).then_some(messages)
             }
@@ -383,7 +383,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     None
 }
 
-/// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.
+/// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`, or else its only text.
 fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     let args = map.member("args")?.as_array()?;
     if !map.keys().all(|key| matches!(key.as_str(), "args" | "kwargs" | "self")) {

@@ -1,13 +1,13 @@
-//! What frameworks put around the input and output of a whole run, beside which nothing in it is anybody's words.
+//! Wrappers that frameworks put around the input and output of a whole run; everything else in them is not content.
 
 use serde_json::{Map, Value};
 
 use super::direction::Direction;
 use crate::hash::Members as _;
 
-/// What stands beside the input or output of a LangChain run in OpenLLMetry's `{"inputs": .., "tags": .., "kwargs": ..}`.
+/// Members of OpenLLMetry's wrapper around a LangChain run, `{"inputs": .., "tags": .., "kwargs": ..}`.
 const OF_CALLBACK: [&str; 5] = ["inputs", "outputs", "tags", "metadata", "kwargs"];
-/// What stands beside the new message in the arguments of ADK's runner.
+/// Members of the arguments of ADK's runner, along with the new message.
 const OF_RUNNER: [&str; 7] = [
     "new_message",
     "user_id",
@@ -18,7 +18,7 @@ const OF_RUNNER: [&str; 7] = [
     "app_name",
 ];
 
-/// The value inside, if the object is such a wrapping.
+/// The wrapped value, if the object is such a wrapper.
 pub(crate) fn inside(map: &Map<String, Value>, direction: Direction) -> Option<&Value> {
     let is_made_of = |names: &[&str]| map.keys().all(|key| names.contains(&key.as_str()));
     let side = match direction {

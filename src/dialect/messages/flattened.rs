@@ -1,5 +1,5 @@
-//! Messages in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`),
-//! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
+//! Reads messages in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`) without building a tree.
+//! Handles only members that nearly every message has; groups with any others are left to the tree.
 
 use super::arguments;
 use super::builder::Builder;
@@ -30,8 +30,8 @@ struct Call<'a> {
     arguments: Option<&'a str>,
 }
 
-/// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
-/// `None` if only the tree can determine that.
+/// Reads the messages in these keys (without prefix): the same as [`super::read`] on their tree, plus blank messages. `None` if the tree is
+/// needed.
 pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut list: Keyed<u32, Members<'_>> = Keyed::default();
     for (key, value) in group {
@@ -80,14 +80,14 @@ fn call_member<'l, 'a>(calls: &'l mut Keyed<u32, Call<'a>>, key: &str) -> Option
     }
 }
 
-/// The items by their index, whatever the order of the keys.
+/// Sorts the items by index, whatever the order of the keys.
 fn in_order<T>(items: Keyed<u32, T>) -> Vec<T> {
     let mut list = items.into_list();
     list.sort_by_key(|(index, _)| *index);
     list.into_iter().map(|(_, item)| item).collect()
 }
 
-/// The index in front of a key, and the rest of the key.
+/// Splits the leading index off a key.
 fn numbered(key: &str) -> Option<(u32, &str)> {
     let (digits, rest) = key.split_once('.')?;
     let canonical = digits.len() < 10 && digits.bytes().all(|digit| digit.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
@@ -106,7 +106,7 @@ impl Members<'_> {
     fn build(self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
         let calls = in_order(self.calls);
-        // A call, or a message with calls, may be written as an assistant's words.
+        // A client may write a call, or a message with calls, as an assistant's text.
         if builder.message.role == Role::Assistant
             && self
                 .content
@@ -117,7 +117,7 @@ impl Members<'_> {
         builder.message.name = said(self.name);
         builder.message.tool_call_id = said(self.tool_call_id);
         if builder.message.role == Role::User && builder.message.tool_call_id.is_some() && calls.is_empty() {
-            // A tool's answer in a user's clothes.
+            // A tool's result recorded as a user's message.
             builder.message.role = Role::Tool;
         } else {
             builder.message.finish_reason = said(self.finish_reason);
@@ -134,7 +134,7 @@ impl Members<'_> {
 impl Call<'_> {
     fn build(self) -> Option<ToolCall> {
         let id = said(self.id);
-        // An empty name beside an id is for the run to fill.
+        // The run may fill in an empty name of a call with an id.
         let name = self.name.filter(|name| !name.is_empty() || id.is_some())?.to_owned();
         Some(match self.arguments {
             Some(arguments) => arguments::call_as_written(id, name, arguments),

@@ -1,4 +1,4 @@
-//! Pictures, sounds and files in every recorded shape.
+//! Images, audio and files in every recorded shape.
 
 use serde_json::{Map, Value};
 
@@ -6,13 +6,13 @@ use super::member::text;
 use crate::hash::Members as _;
 use crate::operation::message::Media;
 
-/// A picture, a sound, a film or a file, by the word that its client has for it.
+/// Reads an image, audio, video or file; `kind` is the client's word for it.
 pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
     let mut media = Media {
         raw: Value::Object(map.clone()),
         ..Media::default()
     };
-    // Gemini's and Genkit's words are the same for all: most are pictures; the MIME type tells.
+    // Gemini and Genkit use one word for all kinds. Most are images; the MIME type tells.
     let is_any = kind == "inline_data" && map.get("modality").is_none();
     media.modality = text(map, &["modality"]).unwrap_or_else(|| {
         if is_any || kind.contains("image") {
@@ -43,7 +43,7 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
     media
 }
 
-/// Pictures and files that a message has beside its words: Ollama's `images`, the attachments of the AI SDK.
+/// Media in separate members of a message: Ollama's `images`, the attachments of the AI SDK.
 pub(super) fn beside(map: &Map<String, Value>) -> Vec<Media> {
     let lists = ["images", "attachments", "experimental_attachments"];
     let items = lists.iter().filter_map(|key| map.member(key).and_then(Value::as_array)).flatten();
@@ -59,7 +59,7 @@ pub(super) fn beside(map: &Map<String, Value>) -> Vec<Media> {
     items.filter_map(read).filter(has_content).collect()
 }
 
-/// Finds the URL, the bytes and the type wherever the client nests them.
+/// Finds the URL, bytes and type wherever the client nests them.
 fn collect_media(value: &Value, media: &mut Media, depth: usize) {
     match value {
         Value::Object(map) if depth < 5 => {
@@ -87,13 +87,13 @@ fn collect_media(value: &Value, media: &mut Media, depth: usize) {
     }
 }
 
-/// Whether a text may be bytes: a client may have put a word in their place (`<replaced>`, `[omitted]`), or have printed them.
+/// Whether a text may be Base64: a client may have replaced the bytes by a word (`<replaced>`, `[omitted]`) or printed them.
 fn is_base64(text: &str) -> bool {
     let is_of_alphabet = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'\n' | b'\r');
     !text.is_empty() && text.bytes().all(is_of_alphabet)
 }
 
-/// Whether a URL is one of data whose bytes the client replaced.
+/// Whether a data URL had its bytes replaced by the client.
 fn is_without_bytes(url: &str) -> bool {
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
     data.is_some_and(|(kind, bytes)| kind.ends_with(";base64") && !is_base64(bytes))

@@ -1,10 +1,10 @@
 //! Members of JSON objects.
 //!
-//! A recorded message may have any of many members, but has only a few. Going over these once is faster than looking up every name.
+//! A recorded message may have any of many members but has only a few, so iterating over these is faster than looking up every name.
 
 use serde_json::{Map, Value};
 
-/// The value of the first of these names under which there is such a value.
+/// The value of the first of these names whose value satisfies `is`.
 pub(super) fn first<'a>(map: &'a Map<String, Value>, names: &[&str], is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
     let place = |name: &String| names.iter().position(|wanted| wanted == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value)));
@@ -12,7 +12,7 @@ pub(super) fn first<'a>(map: &'a Map<String, Value>, names: &[&str], is: impl Fn
     first.map(|(_, value)| value)
 }
 
-/// Whether there is a member with one of these names.
+/// Whether a member with one of these names exists.
 pub(super) fn has_any(map: &Map<String, Value>, names: &[&str]) -> bool {
     map.keys().any(|name| names.contains(&name.as_str()))
 }

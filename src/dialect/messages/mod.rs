@@ -48,12 +48,12 @@ pub(crate) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> 
     (!messages.is_empty()).then_some(messages)
 }
 
-/// Whether a value has a shape of messages, be they blank.
+/// Whether a value has a shape of messages, even if they are blank.
 pub(crate) fn is_read(value: &Value, direction: Direction) -> bool {
     containers::read(value, direction).is_some()
 }
 
-/// The messages in flattened keys (after the prefix); `None` if they have members that only [`read`] of their tree knows.
+/// Reads messages in flattened keys (without prefix); `None` if they have members that only [`read`] on their tree handles.
 #[must_use]
 pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut messages = flattened::read(group)?;
@@ -62,7 +62,7 @@ pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>
     Some(messages)
 }
 
-/// Whether a message had content that its client left out; removes the placeholders.
+/// Whether a message had content that its client withheld; removes the placeholders.
 pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
     let withheld = message
         .parts
@@ -71,26 +71,26 @@ pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
     withheld && !has_content(message)
 }
 
-/// Whether anything is left of a message without what its client withheld.
+/// Removes withheld content; returns whether anything remains of the message.
 fn has_content(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
     if !message.tool_calls.is_empty() {
         drop_printed_none(message);
     }
-    // A trace contains a message once for each model call that was given it. Most have one part, and room for four.
+    // A trace contains a message once per model call that received it. Most have one part, but capacity for four.
     message.parts.shrink_to_fit();
     message.tool_calls.shrink_to_fit();
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
 }
 
-/// Removes the word `None` beside calls: Python printed that there are no words.
+/// Removes the text `None` next to calls, which Python printed for missing text.
 pub(crate) fn drop_printed_none(message: &mut Message) {
     if says_printed_none(message) {
         message.parts.retain(|part| !matches!(part, Part::Text(_)));
     }
 }
 
-/// Whether the only words of an assistant's message are what Python prints of none, or JSON of no words (OpenLLMetry's LangChain).
+/// Whether an assistant's only text is Python's printed None, or JSON of no text (OpenLLMetry's LangChain).
 pub(crate) fn says_printed_none(message: &Message) -> bool {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.trim()),
@@ -99,7 +99,7 @@ pub(crate) fn says_printed_none(message: &Message) -> bool {
     message.role == Role::Assistant && matches!(texts.next(), Some("None" | "\"\"")) && texts.next().is_none()
 }
 
-/// A tool's result as its answer, if there is a picture, a sound or a file among its content blocks.
+/// A tool's result as a message, if its content blocks include an image, audio or file.
 #[must_use]
 pub(crate) fn result_with_media(value: &Value) -> Option<Message> {
     let blocks = match value {
@@ -131,7 +131,7 @@ pub(super) fn has_server_tool_calls(body: &Value) -> bool {
     lists.flatten().any(is_call)
 }
 
-/// The call in the input of what runs any tool: `{"tool_call": {"id", "function": {"name", "arguments"}}, ..}` (Dapr Agents).
+/// The call in the input of a tool executor: `{"tool_call": {"id", "function": {"name", "arguments"}}, ..}` (Dapr Agents).
 pub(super) fn call_to_run(input: &Value) -> Option<ToolCall> {
     let call = input
         .member("tool_call")

@@ -1,4 +1,4 @@
-//! One recorded message object: its role, its content, its calls.
+//! Reads one recorded message object: its role, content and calls.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::{arguments, calls, classes, media, parts};
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall, has_nothing};
 
-/// One recorded message object into messages: tool results inside a message become separate messages.
+/// Converts one recorded message object; tool results in it become separate messages.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
     if let Some(Value::Object(inner)) = map.member("message")
         && !map.has("content")
@@ -48,8 +48,8 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
     Some(build(map, role))
 }
 
-/// A message whose only member has its role for a name: `{"user": "Hello"}`, `{"assistant": [calls]}`, `{"tools": [calls]}`; or a call
-/// alone (Monocle).
+/// Reads a message whose only member is named after its role, `{"user": "Hello"}`, `{"assistant": [calls]}`, `{"tools": [calls]}`, or a
+/// lone call (Monocle).
 fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     let message = |role: &str, member: &str, value: Value| {
         let role = ("role".to_owned(), Value::from(role));
@@ -74,7 +74,7 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
         "system" | "user" | "human" | "assistant" | "ai" | "tool" if value.is_string() || value.is_array() => {
             message(name, "content", value.clone())
         }
-        // Gemini's word for its side; alone, it may also be the model's name.
+        // Gemini's role name for the model; alone, it may also be the key of the model's name.
         "model"
             if value
                 .as_str()
@@ -100,7 +100,7 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     {
         return Some(role);
     }
-    // An item of the Responses API whose client left its role out.
+    // An item of the Responses API whose client omitted the role.
     if map.member("type").and_then(Value::as_str) == Some("message") && map.member("content").is_some_and(Value::is_array) {
         return Some(direction.role());
     }
@@ -119,8 +119,8 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     (!typed && is_said).then(|| direction.role())
 }
 
-/// Whether a message with a person's role says that a framework put it there: context, a memory, word to go on (eve's
-/// `"kind": "context.state"`; a person's has `"kind": "user"`).
+/// Whether a message with a user's role says that a framework added it, as context, a memory or a prompt to continue (eve's `"kind":
+/// "context.state"`; a person's has `"kind": "user"`).
 fn is_of_framework(map: &Map<String, Value>) -> bool {
     let kind = map.member("kind").and_then(Value::as_str);
     let parts = kind.and_then(|kind| kind.split_once('.'));
@@ -128,7 +128,7 @@ fn is_of_framework(map: &Map<String, Value>) -> bool {
     parts.is_some_and(|(of, what)| is_word(of) && is_word(what) && of != "user")
 }
 
-/// An answer whose words are its `completion`, a thought or calls beside them (OpenRouter).
+/// Whether this is an answer with its text in `completion`, next to a thought or calls (OpenRouter).
 fn is_completion(map: &Map<String, Value>) -> bool {
     let is_text = |value: &Value| value.is_string() || value.is_null();
     map.member("completion").is_some_and(is_text) && map.member("reasoning").is_some_and(is_text)
@@ -148,13 +148,13 @@ fn role_of_type(word: &str) -> Option<Role> {
     }
 }
 
-/// A tool's definition in a message's clothes: a client lists them behind the messages.
+/// Whether this is a tool's definition in the form of a message; a client lists these after the messages.
 fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
     let function = || map.member("content")?.as_object()?.member("function")?.as_object();
     *role == Role::Tool && !map.has("tool_call_id") && function().is_some_and(|function| function.has("name") && function.has("parameters"))
 }
 
-/// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).
+/// Whether this is a call written as an assistant's text: `{"name": "f", "arguments": "{..}"}`, with its id as the message's (Netra).
 pub(super) fn is_written_call(map: &Map<String, Value>) -> bool {
     written_call(map).is_some()
 }
@@ -171,13 +171,13 @@ fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
     (call.len() == 2 && arguments.is_string()).then(|| arguments::call(text(map, &["tool_call_id"]), name, Some(arguments)))
 }
 
-/// Whether an assistant's words may be [`written_turns`].
+/// Whether an assistant's text may be [`written_turns`].
 pub(super) fn may_be_written_turns(words: &str) -> bool {
     words.trim_start().starts_with(['[', '{']) && words.contains("\"role\"") && words.contains("\"tool_calls\"")
 }
 
-/// Messages with calls that a client wrote as an assistant's words: `[{"role": "assistant", "content": "", "tool_calls": [..]}]` (Eino,
-/// where an answer has no words).
+/// Messages with calls that a client wrote as an assistant's text: `[{"role": "assistant", "content": "", "tool_calls": [..]}]` (Eino, if
+/// an answer has no text).
 fn written_turns(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
     let words = map.member("content")?.as_str().filter(|words| may_be_written_turns(words))?;
     if *role != Role::Assistant || map.has("tool_calls") {
@@ -221,7 +221,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
     if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
-        // LlamaIndex keeps it among what it has no place for.
+        // LlamaIndex stores it in its member for additional arguments.
         builder.message.tool_call_id = map
             .member("additional_kwargs")
             .and_then(Value::as_object)
@@ -243,7 +243,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             opaque: Map::new(),
         });
     }
-    // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` has as text.
+    // Our own addition to OpenInference: a result that was recorded as a value, with its text in `message.content`.
     if builder.message.role == Role::Tool
         && let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
     {
@@ -251,7 +251,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         return vec![builder.message];
     }
     let is_something = |value: &Value| !has_nothing(value);
-    // OpenInference: pictures as `contents`, and the words, or what else a tool gave, as `content`.
+    // OpenInference: images are in `contents`; text, or any other result of a tool, is in `content`.
     let beside = map
         .member("contents")
         .and_then(|contents| words_beside(contents, map.member("content")?.as_str()?, &builder.message.role));
@@ -290,7 +290,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             builder.call(arguments::call(None, name, arguments));
         }
     }
-    // AutoGen and Cohere keep the words next to the calls in a separate member.
+    // AutoGen and Cohere keep the text next to the calls in a separate member.
     if !builder.message.has_words()
         && let Some(words) = map.member("thought").or_else(|| map.member("tool_plan")).and_then(Value::as_str)
         && !words.trim().is_empty()
@@ -313,7 +313,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     out
 }
 
-/// A tool's answer in a user message, as Anthropic and Bedrock expect it: `content` is the answer, `contents` the rest.
+/// A tool's result in a user message, as Anthropic and Bedrock expect it: `content` is the result, `contents` the rest.
 fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
     let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.has("tool_calls"))?;
     let mut rest = map.clone();
@@ -331,20 +331,20 @@ fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>>
     Some(out)
 }
 
-/// A person's decision is in a message of role tool (Vercel AI SDK): it is no tool's answer.
+/// Whether this is a person's decision, which the Vercel AI SDK gives the role tool although it is not a tool's result.
 fn is_decision(map: &Map<String, Value>) -> bool {
     let decides = |item: &Value| item.member("type").and_then(Value::as_str) == Some("tool-approval-response");
     let items = map.member("content").and_then(Value::as_array);
     items.is_some_and(|items| !items.is_empty() && items.iter().all(decides))
 }
 
-/// A thought that LangChain keeps among what it has no place for.
+/// A thought that LangChain stores in its member for additional arguments.
 fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
     let thought = map.member("additional_kwargs")?.member("reasoning_content")?.as_str()?;
     (!thought.is_empty()).then_some(thought)
 }
 
-/// The words beside the blocks of a message: there are none among these, or, of a tool, other blocks.
+/// The text next to a message's blocks, if these contain no text or, for a tool, are other blocks.
 fn words_beside<'w>(contents: &Value, words: &'w str, role: &Role) -> Option<&'w str> {
     let blocks = contents.as_array().filter(|blocks| !blocks.is_empty())?;
     let is_text = |block: &Value| {
@@ -353,7 +353,7 @@ fn words_beside<'w>(contents: &Value, words: &'w str, role: &Role) -> Option<&'w
     };
     let lacks = match role {
         Role::Tool => !blocks.iter().all(is_text),
-        // The blocks once more, as text.
+        // The same blocks again, as text.
         _ if words.trim_start().starts_with(['[', '{']) => false,
         _ => !blocks.iter().any(is_text),
     };

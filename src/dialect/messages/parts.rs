@@ -1,7 +1,7 @@
-//! Content blocks of every recorded shape: text, thought, tool call, tool result, media.
+//! Reads content blocks in every recorded shape: text, thought, tool call, tool result, media.
 //!
-//! This file, `calls` and `server_tools` use one another because the values nest in one another: a block may be a call, a call
-//! may contain its result, and a result is made of blocks.
+//! This file, `calls` and `server_tools` depend on one another because values nest: a block may be a call, a call may contain its result,
+//! and a result consists of blocks.
 
 use serde_json::{Map, Value};
 
@@ -13,13 +13,13 @@ use crate::dialect::{mend, python};
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// What one block is.
+/// The content of one block.
 pub(super) enum Piece {
     /// Content.
     Part(Part),
     /// A request to run a tool.
     Call(ToolCall),
-    /// A tool's answer.
+    /// A tool's result.
     Result(Box<Message>),
     /// An empty block.
     Nothing,
@@ -27,7 +27,7 @@ pub(super) enum Piece {
 
 /// Members that hold a call.
 const CALL_WRAPPERS: [&str; 5] = ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"];
-/// Members that hold a tool's answer.
+/// Members that hold a tool's result.
 const RESULT_WRAPPERS: [&str; 5] = [
     "functionResponse",
     "function_response",
@@ -36,7 +36,7 @@ const RESULT_WRAPPERS: [&str; 5] = [
     "tool_call_result",
 ];
 
-/// Content blocks as Python prints a list of them, dictionaries or objects: `[{'type': 'text', ..}]`, `[TextContent(type='text', ..)]`.
+/// Content blocks printed by Python as a list of dictionaries or objects: `[{'type': 'text', ..}]`, `[TextContent(type='text', ..)]`.
 pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
     let begins = ["[{'type': '", "[TextContent(type='", "[TextBlock("];
     let start = text.trim_start();
@@ -49,7 +49,7 @@ pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
     }
 }
 
-/// The AI SDK's `{type, value}` of a tool's result as JSON text (OpenInference's processor).
+/// The AI SDK's `{type, value}` for a tool's result, as JSON text (OpenInference's processor).
 pub(super) fn written_output(text: &str) -> Option<Value> {
     let value: Value = text
         .starts_with("{\"type\":\"")
@@ -71,7 +71,7 @@ pub(super) fn read(value: &Value) -> Piece {
     of_object(map)
 }
 
-/// Reads one block that is an object.
+/// Reads a block that is an object.
 pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
     match map.member("message_content") {
         Some(Value::Object(inner)) => read_inner(inner, map),
@@ -112,19 +112,19 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         return cited_words(cited);
     }
     match kind {
-        // Blocks of Bedrock that Strands gives OpenTelemetry's form: its member as the type, and the content.
+        // Bedrock blocks that Strands converts to OpenTelemetry's form: the member's name becomes the type, next to the content.
         "reasoningContent" => {
             let content = map.member("content").cloned().unwrap_or_default();
             read(&Value::Object(Map::from_iter([(kind.to_owned(), content)])))
         }
         "citationsContent" => map.member("content").map_or(Piece::Nothing, cited_words),
-        // Where a cache may end: nobody's words.
+        // Marks where a cache may end; not content.
         "cachePoint" => Piece::Nothing,
         "server_tool_call" => server_tools::part(map).map_or(Piece::Nothing, Piece::Call),
         "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
         | "thought" => thought(thought_text(map), map),
-        // What .NET records of content that has no part of its own: the class, and its members.
+        // Content without a part of its own, recorded by .NET as the class and its members.
         "Microsoft.Extensions.AI.TextReasoningContent" => {
             let inner = map.member("content").and_then(Value::as_object).unwrap_or(map);
             thought(thought_text(inner), inner)
@@ -143,7 +143,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "tool_response" => Piece::Result(Box::new(result(map))),
         "function" if map.member("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
-        // A replacement for earlier turns: nobody's words.
+        // Replaces earlier turns; not content.
         "compaction" => thought(None, &Map::from_iter([("data".to_owned(), Value::Object(map.clone()))])),
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
@@ -152,13 +152,13 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         }
         "image_url" | "image" | "input_image" | "input_audio" | "output_audio" | "audio" | "video" | "document" | "file" | "input_file"
         | "blob" | "uri" | "image-data" | "image-url" | "file-data" | "file-url" | "media" => Piece::Part(media(kind, map).into()),
-        // A file that an MCP server gives; one of text has its words.
+        // A file from an MCP server; one of text has its text.
         "resource" if map.member("resource").is_some_and(|inner| inner.member("blob").is_some()) => Piece::Part(media("file", map).into()),
         _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
     }
 }
 
-/// The words of Bedrock's `{content: [{text}, ..], citations}`, which are one text in pieces.
+/// The text of Bedrock's `{content: [{text}, ..], citations}`, which is one text in pieces.
 fn cited_words(cited: &Value) -> Piece {
     let pieces = cited.member("content").and_then(Value::as_array).into_iter().flatten();
     let words: String = pieces.filter_map(|piece| piece.member("text").and_then(Value::as_str)).collect();
@@ -169,7 +169,7 @@ fn cited_words(cited: &Value) -> Piece {
     }
 }
 
-/// The transcript in words: next to the sound's bytes, or one level down.
+/// The transcript of audio, next to the bytes or one level down.
 pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
     let holders = ["audio", "input_audio", "output_audio"];
     let inner = holders.iter().find_map(|key| map.member(key).and_then(Value::as_object));
@@ -229,7 +229,7 @@ fn spoken(map: &Map<String, Value>) -> Piece {
         Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
         None | Some(Value::Null) => Piece::Nothing,
         Some(Value::Object(inner)) if inner.is_empty() => Piece::Nothing,
-        // An answer that the framework parsed is its text's value (Genkit).
+        // An answer parsed by the framework is in the text's value (Genkit).
         Some(Value::Object(inner)) => {
             let words = text(inner, &["value", "text"]).or_else(|| (!inner.has("value")).then(|| Value::Object(inner.clone()).to_string()));
             words.map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
@@ -238,7 +238,7 @@ fn spoken(map: &Map<String, Value>) -> Piece {
     }
 }
 
-/// A provider's thought or call block, or a call's result, that a client wrote as a text's words.
+/// A provider's thought or call block, or a call's result, written by a client as text.
 pub(super) fn written(text: &str) -> Option<Piece> {
     if !text.starts_with('{') {
         return None;
@@ -311,7 +311,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
             let _ = opaque.insert(key.to_owned(), value.clone());
         }
     }
-    // Vercel AI SDK: by provider, beside the words.
+    // Vercel AI SDK: by provider, next to the text.
     let beside = ["providerOptions", "providerMetadata", "provider_metadata"];
     let providers = beside.iter().filter_map(|key| map.member(key).and_then(Value::as_object));
     for (key, value) in providers.flat_map(Map::values).filter_map(Value::as_object).flatten() {
@@ -330,9 +330,9 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
     Piece::Part(Part::Reasoning { text: words, opaque })
 }
 
-/// A tool's answer: `{id, response}`, `{tool_use_id, content}`, `{toolCallId, output: {type, value}}`, and so on.
+/// Reads a tool's result: `{id, response}`, `{tool_use_id, content}`, `{toolCallId, output: {type, value}}`, and so on.
 fn result(map: &Map<String, Value>) -> Message {
-    // The answer as the content of its part: {type: tool_call_output, content: {type: function_call_output, id, output}} (Azure).
+    // The result as the content of its part: {type: tool_call_output, content: {type: function_call_output, id, output}} (Azure).
     if let Some(Value::Object(inner)) = map.member("content")
         && inner.has("output")
         && inner
@@ -362,7 +362,7 @@ fn result(map: &Map<String, Value>) -> Message {
         ],
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
-    // Haystack: the call itself is in the result.
+    // Haystack: the result contains the call itself.
     if let Some(Value::Object(origin)) = map.member("origin") {
         message.tool_call_id = message.tool_call_id.or_else(|| text(origin, &["id"]));
         message.name = message.name.or_else(|| text(origin, &["tool_name"]));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::arguments;
 use crate::operation::ToolCall;
 
-/// The call in such a text; `None` for any other text.
+/// Parses the call; `None` for any other text.
 pub(super) fn tool_call(text: &str) -> Option<ToolCall> {
     let inside = text.trim().strip_prefix("ResponseFunctionToolCall(")?.strip_suffix(')')?;
     let name = argument(inside, "name")?;
@@ -16,7 +16,7 @@ pub(super) fn tool_call(text: &str) -> Option<ToolCall> {
     Some(arguments::call(argument(inside, "call_id"), name, arguments.as_ref()))
 }
 
-/// The text of a keyword argument, with Python's escapes opened.
+/// The value of a keyword argument, with Python's escapes undone.
 fn argument(inside: &str, name: &str) -> Option<String> {
     let marker = format!("{name}=");
     let mut from = 0;

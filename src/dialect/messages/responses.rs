@@ -1,4 +1,4 @@
-//! Responses of providers' APIs that have members of their own in place of messages.
+//! Reads provider responses that have other members in place of messages.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::media::media;
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role};
 
-/// The answers in such a response: of Amazon's, Meta's, Mistral's and AI21's models behind Bedrock, of watsonx, Hugging Face, Ollama's
+/// The answers in such a response: from models of Amazon, Meta, Mistral and AI21 on Bedrock, from watsonx, Hugging Face, Ollama's
 /// `/api/generate` and Vertex AI.
 pub(super) fn texts(map: &Map<String, Value>) -> Option<Vec<Message>> {
     const LISTS: [(&str, &str); 5] = [
@@ -35,7 +35,7 @@ pub(super) fn texts(map: &Map<String, Value>) -> Option<Vec<Message>> {
     listed.or_else(alone)
 }
 
-/// The pictures in a response of OpenAI's API for pictures: `{created, data: [{url}, {b64_json}]}`.
+/// The images in a response of OpenAI's image API: `{created, data: [{url}, {b64_json}]}`.
 pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
     let items = map.member("data").filter(|_| map.has("created"))?.as_array()?;
     let picture = |item: &Value| {
@@ -54,7 +54,7 @@ pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
     Some(vec![said])
 }
 
-/// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.
+/// Whether a provider's response has no choices: it failed, was blocked, or is the last chunk of a stream, with the usage.
 pub(super) fn is_empty(map: &Map<String, Value>) -> bool {
     let is_empty = |key: &str| map.member(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
     let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
@@ -69,7 +69,7 @@ pub(super) fn is_empty(map: &Map<String, Value>) -> bool {
             ])
 }
 
-/// Whether an object with choices or output is a response of OpenAI's APIs, be what it has blank.
+/// Whether an object with choices or output is a response of OpenAI's APIs, even if these are blank.
 pub(super) fn is_whole(map: &Map<String, Value>) -> bool {
     ["model", "usage", "object"].iter().any(|key| map.contains_key(*key))
 }

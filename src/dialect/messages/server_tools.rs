@@ -1,5 +1,5 @@
-//! Server tools: the provider runs them while the model answers. Items of OpenAI's Responses, OTel GenAI's `server_tool_call`,
-//! Gemini's code. One item contains the call and its result.
+//! Server tools, which the provider runs while the model answers: items of OpenAI's Responses, OTel GenAI's `server_tool_call`, Gemini's
+//! code. One item contains the call and its result.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,8 @@ use super::{arguments, calls, parts};
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// Whether an item of the Responses API with this type is a call: of a tool that the provider runs, or of one that the
-/// caller runs without it being a function (a computer, a shell).
+/// Whether a Responses API item of this type is a call: of a tool that the provider runs, or of a tool other than a function that the
+/// caller runs (a computer, a shell).
 pub(super) fn is_call_item(kind: &str) -> bool {
     kind.strip_suffix("_call").is_some_and(|tool| {
         matches!(
@@ -34,7 +34,7 @@ pub(super) fn item(kind: &str, map: &Map<String, Value>) -> Option<ToolCall> {
     Some(call(text(map, &["call_id", "id"]), name, map))
 }
 
-/// OTel GenAI's part: the payload is the item without its id and name.
+/// Reads OTel GenAI's part, whose payload is the item without its id and name.
 pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
     let name = text(map, &["name"]);
     match map.member("server_tool_call") {
@@ -46,7 +46,7 @@ pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
     }
 }
 
-/// Members about the call that are no arguments.
+/// Members about the call that are not arguments.
 const ABOUT: &[&str] = &[
     "id",
     "call_id",
@@ -62,7 +62,7 @@ const ABOUT: &[&str] = &[
     "input",
 ];
 
-/// Members that hold what came out, in the order in which they are asked for.
+/// Members that hold the result, in order of preference.
 const OUTCOME: &[&str] = &["error", "output", "outputs", "results", "result"];
 
 fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall {
@@ -89,7 +89,7 @@ fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall 
     call
 }
 
-/// What came out: the item's output, the sources of a search, else how the call ended.
+/// The result: the item's output, the sources of a search, or else how the call ended.
 fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> {
     let mut answer = Message {
         role: Role::Tool,
@@ -109,7 +109,7 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
         }
         (Some(value), ..) => parts::set_result(&mut answer, value),
         (None, Some(sources), _) => answer.result = Some(sources.into()),
-        // A function's item has a status too, and the caller runs the function.
+        // A function's item has a status too, but the caller runs the function.
         (None, None, Some(status @ ("completed" | "failed"))) if !map.has("call_id") => {
             answer.result = Some(serde_json::json!({"status": status}).into());
         }
@@ -118,7 +118,7 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
     Some(answer)
 }
 
-/// What a code interpreter printed, where its outputs hold nothing else.
+/// The text printed by a code interpreter, if its outputs are nothing else.
 fn logs(items: &[Value]) -> Option<String> {
     let words = |item: &Value| match item.member("type").and_then(Value::as_str) {
         Some("logs") => item.member("logs").and_then(Value::as_str).map(str::to_owned),
@@ -128,7 +128,7 @@ fn logs(items: &[Value]) -> Option<String> {
     texts.filter(|texts| !texts.is_empty()).map(|texts| texts.concat())
 }
 
-/// Gemini's code that the provider runs.
+/// Reads Gemini's code, which the provider runs.
 pub(super) fn code(map: &Map<String, Value>) -> Option<ToolCall> {
     let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.member(key))?;
     let code = inner.as_object()?;
@@ -141,7 +141,7 @@ pub(super) fn code(map: &Map<String, Value>) -> Option<ToolCall> {
     ))
 }
 
-/// What Gemini's code gave.
+/// Reads the result of Gemini's code.
 pub(super) fn code_result(map: &Map<String, Value>) -> Message {
     let outcome = text(map, &["outcome"]).unwrap_or_default();
     Message {

@@ -1,6 +1,6 @@
-//! What rules find in events and log records, in the order of the rules.
+//! The matches of rules in events and log records, in rule order.
 
-use super::{EventMatch, Reader};
+use super::{EventMatch, SpanReader};
 use crate::dialect::codec;
 use crate::dialect::conditions::Conditions;
 use crate::dialect::plan::turn_of_event;
@@ -10,11 +10,11 @@ use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::span::AnyValue;
 
-/// A rule for events that are messages, with these, each with its place.
+/// A rule for events that are messages, with the matching events and their places.
 type Messages<'a> = (&'a Rule, Vec<(usize, EventView<'a>)>);
 
-/// Some clients give an answer the event that others give an earlier answer, so rules for both find it (Azure's responses). What no
-/// other message follows is the answer.
+/// Some clients use one event for an answer and for earlier answers, so rules for both match it (Azure's responses). The events that no
+/// other message follows are the answer.
 fn answers_or_history(messages: &mut [Messages<'_>]) {
     let of = |field: Field| move |(rule, _): &Messages<'_>| rule.field == field && rule.when.applies_to_kind(Kind::Llm);
     let (Some(given), Some(said)) = (
@@ -33,22 +33,22 @@ fn answers_or_history(messages: &mut [Messages<'_>]) {
     said.retain(|(place, _)| answers.contains(place) || !history.contains(place));
 }
 
-impl<'a> Reader<'a> {
-    /// What rules find in events and log records, each in its turn.
+impl<'a> SpanReader<'a> {
+    /// The matches of rules in events and log records, in turn order.
     pub(super) fn event_matches(&self) -> Vec<EventMatch<'a>> {
         let mut list: Vec<EventMatch<'a>> = Vec::new();
         if self.events.is_empty() && self.logs.is_empty() {
             return list;
         }
         let conditions = Conditions::of(self.rules, self.span);
-        // Each with its place among the events, or after them among the log records: times may be equal.
+        // Each with its place among the events and then the log records, as times may be equal.
         let mut messages: Vec<Messages<'a>> = Vec::new();
         let mut take = |(index, rule): (usize, &'a Rule), (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
             if !conditions.hold(index) {
                 return;
             }
             if rule.codec == Codec::MessageEvent {
-                // Rules for one field are read as one: what a rule asks of values is asked here.
+                // Rules for one field are read as one, so a rule's conditions on values are checked here.
                 if !rule.when.attribute.is_empty() && !self.matches(&rule.when) {
                     return;
                 }
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
             };
             list.extend(raw.map(|raw| EventMatch { rule, raw }));
         };
-        // Of several events the last one wins, but the first token is the first.
+        // Of several events the last one wins, but the first token is the first event.
         for (index, rule) in self.rules.event_rules() {
             let Location::Event(pattern) = &rule.location else { continue };
             let matching = self.events.iter().enumerate().filter(|(_, event)| fits(pattern, event.name));
@@ -116,8 +116,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
-    /// The span's own messages in flattened keys: those that went in, or those that came out.
+impl<'a> SpanReader<'a> {
+    /// The span's own messages of this field's direction, in flattened keys.
     fn flat_messages(&self, field: Field) -> Vec<(&'a str, &'a AnyValue)> {
         let wanted = match field {
             Field::Output | Field::OutputMessages => Field::OutputMessages,
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A log record's or event's attribute, else a member of its body.
+/// An attribute of an event or log record, or else a member of its body.
 fn member<'a>(event: &EventView<'a>, key: &str) -> Option<&'a AnyValue> {
     event.attributes.get(key).or_else(|| match event.body {
         Some(AnyValue::KvList(pairs)) => pairs.iter().rev().find(|(have, _)| have == key).map(|(_, value)| value),

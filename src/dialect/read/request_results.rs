@@ -1,10 +1,10 @@
-//! Results of tools that only the whole request has: OpenInference flattens a message to one result.
+//! Restores tool results found only in the whole request: OpenInference flattens a message to one result.
 
 use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
 use crate::operation::{Kind, Message, Operation, Role};
 
-/// Gives a model call the messages of its whole request, if those that were recorded lack results that are there.
+/// Replaces a model call's input messages by those of its whole request, if only that has all results.
 pub(super) fn complete(operation: &mut Operation) {
     let Some(list) = operation
         .input_messages
@@ -35,7 +35,7 @@ fn is_result(message: &Message) -> bool {
     message.role == Role::Tool && !message.is_without_result()
 }
 
-/// Whether a result came without its content, or calls without some of their results.
+/// Whether a result lacks its content, or calls lack some of their results.
 fn lacks_results(list: &[Message]) -> bool {
     let mut open = 0_usize;
     let mut answered = 0_usize;

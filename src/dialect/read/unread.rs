@@ -1,4 +1,4 @@
-//! Values that rules could not read: they stay among the attributes.
+//! Values that rules could not read, which stay among the attributes.
 
 use crate::dialect::codec::members_read;
 use crate::dialect::plan::{KindPlan, Look, Plan};
@@ -8,15 +8,15 @@ use crate::hash::HashSet;
 use crate::span::Span;
 use crate::trace::{Finding, FindingKind};
 
-/// How much of a key a finding shows.
-pub(super) const LONGEST_KEY: usize = 200;
+/// Maximum number of characters of a key in a finding.
+pub(super) const MAX_KEY_CHARS: usize = 200;
 
-/// What rules looked at and could not read.
+/// Places that rules looked at but could not read.
 #[derive(Default)]
 pub(super) struct Unread<'a> {
-    /// Where nothing of use was found, and the rule that looked.
+    /// Places with nothing of use, and the rules that looked there.
     pub(super) looks: Vec<(&'a Look, &'a Rule)>,
-    /// Places of attributes that do not belong in the list of their keys.
+    /// Places of attributes that do not fit in the list of their keys.
     pub(super) strays: Vec<usize>,
     /// Places of attributes below a key whose rule does not know their names.
     pub(super) members: Vec<usize>,
@@ -25,17 +25,17 @@ pub(super) struct Unread<'a> {
 /// Places of attributes that no rule could read.
 #[derive(Default)]
 pub(super) struct UnreadPlaces {
-    /// The value is not what the key demands.
+    /// The value does not have the form that its key requires.
     pub(super) odd: Vec<usize>,
-    /// The JSON text has none of the members that rules ask for.
+    /// The JSON text has none of the members that rules look for.
     pub(super) lacking: Vec<usize>,
 }
 
 impl Unread<'_> {
-    /// The places of what no other rule reads.
+    /// Determines the places that no other rule reads.
     pub(super) fn places(self, rules: &RuleIndex, plan: &Plan, of_kind: &KindPlan, reads: impl Fn(&Look, &Rule) -> bool) -> UnreadPlaces {
         let mut found = UnreadPlaces::default();
-        // Many rules look into the same texts, and most of these are read by one of them.
+        // Many rules look into the same texts, and usually one of them reads it.
         let sure = self.looks.iter().filter(|(look, _)| look.is_sure());
         let mut unread_by: Vec<usize> = sure.flat_map(|(look, _)| plan.places_of(look)).collect();
         unread_by.sort_unstable();
@@ -62,7 +62,7 @@ impl Unread<'_> {
         lost.sort_unstable();
         let (mut read, mut read_alone) = (HashSet::default(), HashSet::default());
         for look in plan.looks().iter().filter(|look| !look.of_unknown) {
-            // Most rules look elsewhere, and to ask whether one reads costs more than to see that.
+            // Most rules look elsewhere, which is cheaper to check than whether a rule reads.
             let places = || plan.places_of(look).filter(|place| lost.binary_search(place).is_ok());
             if places().next().is_none() {
                 continue;
@@ -92,10 +92,10 @@ impl Unread<'_> {
 }
 
 impl UnreadPlaces {
-    /// Says what was odd.
+    /// Reports the odd values.
     pub(super) fn finding(&self, span: &Span) -> Option<Finding> {
         let (key, _) = span.attributes.0.get(*self.odd.first()?)?;
-        let shown: String = key.chars().take(LONGEST_KEY).collect();
+        let shown: String = key.chars().take(MAX_KEY_CHARS).collect();
         let (more, them) = match self.odd.len() - 1 {
             0 => (String::new(), "it stays an attribute"),
             more => (format!(" and {more} more"), "they stay attributes"),

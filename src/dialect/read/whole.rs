@@ -1,4 +1,4 @@
-//! Whole inputs and outputs, which are moved out of the span last: they are long.
+//! Whole inputs and outputs. As they are long, they are moved out of the span last.
 
 use crate::dialect::mend::{Ends, Mended};
 use crate::dialect::rare_marks::RareMarks;
@@ -7,7 +7,7 @@ use crate::operation::{Kind, Operation, Recorded};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
-/// The attributes whose whole texts are an operation's input and output.
+/// The attributes whose text is an operation's whole input and output.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Whole {
     pub(super) input: Option<usize>,
@@ -29,7 +29,7 @@ impl Whole {
                 Some(value) => value.into(),
                 None => codec::recorded(text),
             },
-            // A model call's is long, and its messages repeat it.
+            // The text of a model call is long, and its messages repeat it, so it is not parsed.
             Some((key, text)) if !is_call && rare.may_be_in(&text) => {
                 let mut mended = Mended::default();
                 let value = normalize::open_json_noting(&text, Ends::Cut, &mut mended);

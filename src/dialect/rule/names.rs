@@ -1,9 +1,9 @@
-//! How values are written, by their names in `semconv/`.
+//! The codecs of values, with their names in `semconv/`.
 
 use crate::operation::named;
 
 named! {
-    /// How a value is written.
+    /// How a value is encoded.
     Codec {
         /// Text; other scalars as text.
         Text = "text",

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::piece::{append, arguments, number, object, text, update};
 
-/// Whether an object is such an event.
+/// Whether an object is one of these events.
 pub(super) fn is_event(event: &Map<String, Value>) -> bool {
     match text(event, "type") {
         Some("message_start") => object(event, "message").is_some(),
@@ -16,7 +16,7 @@ pub(super) fn is_event(event: &Map<String, Value>) -> bool {
     }
 }
 
-/// The message of the events.
+/// Assembles the message.
 pub(super) fn assemble(events: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     let mut message = Map::from_iter([
         ("type".to_owned(), Value::from("message")),

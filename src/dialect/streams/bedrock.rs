@@ -15,12 +15,12 @@ const EVENTS: [&str; 6] = [
     "metadata",
 ];
 
-/// Whether an object is such an event: its only member is named after it.
+/// Whether an object is one of these events, whose only member has the event's name.
 pub(super) fn is_event(event: &Map<String, Value>) -> bool {
     event.len() == 1 && EVENTS.iter().any(|name| object(event, name).is_some())
 }
 
-/// The response of the events.
+/// Assembles the response.
 pub(super) fn assemble(events: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     let mut out = Map::new();
     let mut role = Value::from("assistant");

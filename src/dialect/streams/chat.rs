@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::piece::{append, number, text, update};
 use crate::hash::HashMap;
 
-/// What a chunk has a piece of; other members of a delta are whole.
+/// Members that come in pieces; other members of a delta are whole.
 const PIECES: [&str; 5] = ["content", "refusal", "reasoning_content", "reasoning", "thinking"];
 
-/// The response of chunks; `None` for whole responses, of which each is one.
+/// Assembles the response; `None` if these are whole responses instead of chunks.
 pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     let choices_of = |chunk: &&Map<String, Value>| -> Option<Vec<Value>> { chunk.get("choices")?.as_array().cloned() };
     let lists: Vec<Vec<Value>> = chunks.iter().map(choices_of).collect::<Option<_>>()?;
@@ -31,13 +31,13 @@ pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Val
     Some(out)
 }
 
-/// What came of one choice.
+/// A choice assembled so far.
 #[derive(Default)]
 struct Choice {
     members: Map<String, Value>,
     message: Map<String, Value>,
     calls: Vec<Map<String, Value>>,
-    /// The last call of each number.
+    /// Index of the latest call with each number.
     numbered: HashMap<u64, usize>,
 }
 
@@ -79,7 +79,7 @@ impl Choice {
         }
     }
 
-    /// Adds a piece to the call that it belongs to. Some servers number every call 0 and give each an id of its own.
+    /// Adds a piece to its call. Some servers number every call 0 but give each its own id.
     fn add_call(&mut self, piece: &Map<String, Value>) {
         let id = text(piece, "id").filter(|id| !id.is_empty());
         let index = number(piece, "index");

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::piece::{number, object, update};
 
-/// The response of the chunks; `None` for one response.
+/// Assembles the response; `None` for a single response.
 pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     if chunks.len() < 2 {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Val
     Some(out)
 }
 
-/// Adds a part; a text continues the text before it, if both are thoughts or neither is one.
+/// Adds a part. Text continues the previous text if both are thoughts or neither is.
 fn add_part(parts: &mut Vec<Value>, part: &Value) {
     if let (Some(Value::Object(last)), Value::Object(part)) = (parts.last_mut(), part)
         && last.get("thought") == part.get("thought")

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::piece::{append, object, text, update};
 
-/// The response of the chunks; `None` for one response.
+/// Assembles the response; `None` for a single response.
 pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     if chunks.len() < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! What pieces of a stream have, and how they add to one another.
+//! Helpers for combining the pieces of a stream.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ pub(super) fn append(to: &mut Map<String, Value>, key: &str, piece: &str) {
     }
 }
 
-/// Sets the members that a later piece has; its nulls are no values.
+/// Sets the members of a later piece, ignoring nulls for members already set.
 pub(super) fn update(to: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (key, value) in from {
         if !value.is_null() || !to.contains_key(key) {
@@ -21,7 +21,7 @@ pub(super) fn update(to: &mut Map<String, Value>, from: &Map<String, Value>) {
     }
 }
 
-/// Arguments that came in pieces, as their value if they are whole.
+/// Parses assembled arguments; incomplete ones stay text.
 pub(super) fn arguments(text: &str) -> Value {
     if text.is_empty() {
         return Value::Object(Map::new());
@@ -29,7 +29,7 @@ pub(super) fn arguments(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-/// The number of a choice, a block or an item.
+/// The index of a choice, block or item.
 pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
     map.get(key).and_then(Value::as_u64)
 }

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::piece::{append, number, object, text};
 
-/// Whether an object is such an event.
+/// Whether an object is one of these events.
 pub(super) fn is_event(event: &Map<String, Value>) -> bool {
     text(event, "type").is_some_and(|kind| kind.starts_with("response."))
 }
 
-/// The response of the last event; where the stream broke off, the items and texts that came.
+/// The response in the final event, or if the stream broke off, the items and texts received.
 pub(super) fn assemble(events: &[&Map<String, Value>]) -> Option<Map<String, Value>> {
     let is_end = |event: &&&Map<String, Value>| {
         matches!(

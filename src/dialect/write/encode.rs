@@ -1,4 +1,4 @@
-//! A fact as the value of an attribute: the inverse of the codecs.
+//! Encodes facts as attribute values: the inverse of the codecs.
 
 use serde_json::Value;
 
@@ -8,24 +8,24 @@ use crate::dialect::rule::{Codec, InverseRule};
 use crate::operation::FieldValue;
 use crate::span::AnyValue;
 
-/// What is written.
+/// An encoded fact.
 #[derive(Debug)]
 pub(super) enum Encoded {
-    /// One value.
+    /// A single value.
     One(AnyValue),
-    /// One text of JSON.
+    /// JSON text.
     JsonText(String),
-    /// Several keys below a prefix: what follows the prefix, and the value.
+    /// Several keys below a prefix, each given by the part after the prefix.
     Many(Vec<(String, AnyValue)>),
 }
 
-/// The fact as this rule's codec writes it; `None` if reading would not give it back.
+/// Encodes a fact with this rule's codec; `None` if reading it back would give another value.
 pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
     if let Fact::Value(FieldValue::Value(Value::String(text))) = fact
         && text.is_empty()
         && !rule.field.keeps_empty()
     {
-        // An attribute without text has no meaning; the whole output, which may be the empty result, comes later.
+        // Attributes with empty text have no meaning; the whole output, which may be an empty result, is written later.
         return None;
     }
     let value = match *fact {
@@ -60,7 +60,7 @@ pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
     })
 }
 
-/// A value whose text is read as JSON where it looks like JSON.
+/// Encodes a value so that text that looks like JSON is read back as text.
 fn json(value: &Value) -> Encoded {
     match value {
         Value::String(text) if looks_like_json(text) => Encoded::JsonText(value.to_string()),
@@ -70,7 +70,7 @@ fn json(value: &Value) -> Encoded {
     }
 }
 
-/// A value whose sibling marks it as JSON or not.
+/// Encodes a value whose sibling key marks it as JSON or not.
 fn by_mime(value: &Value) -> Encoded {
     match value {
         Value::String(text) if !looks_like_json(text) => Encoded::One(text.as_str().into()),

@@ -1,21 +1,21 @@
-//! The fact of an operation for each field.
+//! The fact of an operation to write for each field.
 
 use crate::dialect::rule::Field;
 use crate::operation::{FieldValue, Kind, Message, Operation, Role};
 
-/// What is written for a field.
+/// What to write for a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fact<'a> {
-    /// Its value.
+    /// The field's value.
     Value(FieldValue<'a>),
-    /// Messages, the first of which is the system prompt.
+    /// Messages starting with the system prompt.
     WithSystem(&'a [Message]),
     System(&'a Message),
-    /// So many entries are below a prefix.
+    /// The number of entries below a prefix.
     Entries(u64),
 }
 
-/// The fact; `None` if the operation does not have it, or another field writes it.
+/// The fact for a field; `None` if the operation lacks it or another field covers it.
 pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
     Some(match field {
         Field::InputMessages => match operation.input_messages.as_deref()? {
@@ -23,7 +23,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
             list => Fact::Value(FieldValue::Messages(list)),
         },
         Field::System => Fact::System(operation.input_messages.as_deref().and_then(system)?),
-        // Texts that were written as entries are counted by who reads them.
+        // Texts written as entries are counted by the reader.
         Field::VectorCount => Fact::Entries(
             operation
                 .vector_count
@@ -34,7 +34,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::StateOldValue | Field::StateNewValue if agent(operation, field).is_some() => return None,
         // The span's status and exception event have the rest.
         Field::FailureType => Fact::Value(FieldValue::Text(operation.failure.as_ref()?.error_type.as_deref()?)),
-        // The conventions have one judgement on a span. A list of them is written as such.
+        // The conventions allow one evaluation per span; several are written as a list.
         Field::EvaluationName | Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation => {
             let [evaluation] = operation.evaluations.as_slice() else {
                 return None;
@@ -46,12 +46,12 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
                 _ => FieldValue::Text(evaluation.name.as_deref()?),
             })
         }
-        // Other ways to record a field have no value.
+        // The other fields are alternative ways of recording and have no value.
         field => Fact::Value(field.value(operation)?),
     })
 }
 
-/// The agent that a handoff's state names.
+/// The agent named by a handoff's state.
 fn agent(operation: &Operation, state: Field) -> Option<FieldValue<'_>> {
     match state.value(operation)? {
         FieldValue::Value(value) if operation.kind == Kind::Handoff => value.as_str().map(FieldValue::Text),
@@ -59,8 +59,7 @@ fn agent(operation: &Operation, state: Field) -> Option<FieldValue<'_>> {
     }
 }
 
-/// The system prompt, if a separate key can hold it: one first message of plain texts with others behind it, and no other
-/// like it.
+/// The system prompt, if a separate key can hold it: it is the only prompt, the first of several messages, and plain text.
 fn system(messages: &[Message]) -> Option<&Message> {
     let is_prompt = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
     let first = messages.first().filter(|first| first.role == Role::System)?;
@@ -68,7 +67,7 @@ fn system(messages: &[Message]) -> Option<&Message> {
     (plain && messages.len() > 1 && messages.iter().filter(is_prompt).count() == 1).then_some(first)
 }
 
-/// Whether the first message is written as the system prompt.
+/// Whether the first message is written separately as the system prompt.
 pub(super) fn first_is_system(messages: &[Message]) -> bool {
     system(messages).is_some()
 }

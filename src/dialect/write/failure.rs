@@ -1,10 +1,10 @@
-//! A failure as a span records it.
+//! Records a failure on a span.
 
 use crate::operation::Failure;
 use crate::span::{Attributes, Event, Status, UnixNanos};
 
-/// The span's status, and the exception event for what a status has no place for: the type and the stack trace
-/// (OpenTelemetry's semantic conventions, "Recording exceptions on spans").
+/// The span's status, and an exception event for the type and stack trace, for which a status has no place (OpenTelemetry's semantic
+/// conventions, "Recording exceptions on spans").
 #[must_use]
 pub fn status_and_exception(failure: &Failure, time: UnixNanos) -> (Status, Option<Event>) {
     let status = Status {

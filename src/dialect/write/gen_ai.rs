@@ -1,4 +1,4 @@
-//! Lists as JSON in the shapes of OTel's GenAI semantic conventions (`gen-ai-input-messages.json` and its siblings).
+//! Writes lists as JSON in the shapes of OTel's GenAI semantic conventions (`gen-ai-input-messages.json` and its siblings).
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::fact::first_is_system;
 use crate::operation::message::Media;
 use crate::operation::{Document, Message, Part, Role, ToolCall, ToolDefinition};
 
-/// The messages without a system prompt that is in `gen_ai.system_instructions`.
+/// The messages without a system prompt that goes to `gen_ai.system_instructions`.
 pub(super) fn after_system(list: &[Message]) -> &[Message] {
     match list.split_first() {
         Some((_, rest)) if first_is_system(list) => rest,
@@ -23,7 +23,7 @@ pub(super) fn messages(list: &[Message]) -> Value {
     Value::Array(list.iter().map(message).collect())
 }
 
-/// The content of a memory as records (`gen-ai-memory-records.json`), if it was recorded in another form.
+/// The content of a memory as records (`gen-ai-memory-records.json`), if recorded in another form.
 pub(super) fn records(recorded: &Value) -> Option<Value> {
     let is_record = |value: &Value| value.get("content").is_some();
     let record = |value: &Value| {
@@ -114,7 +114,7 @@ fn call(call: &ToolCall) -> Value {
         let _ = out.insert("id".to_owned(), id.into());
     }
     let _ = out.insert("name".to_owned(), call.name.as_str().into());
-    // The text if it has more than the value.
+    // Use the text if it differs from the value's JSON.
     let written = call.arguments.as_ref().map(Value::to_string);
     let arguments = match &call.arguments_text {
         Some(text) if written.as_ref() != Some(text) => Some(Value::from(text.as_str())),
@@ -126,7 +126,7 @@ fn call(call: &ToolCall) -> Value {
     Value::Object(out)
 }
 
-/// A tool's answer, as a part.
+/// A tool's result as a part.
 pub(super) fn response(message: &Message) -> Value {
     let mut out = Map::from_iter([("type".to_owned(), Value::from("tool_call_response"))]);
     if let Some(id) = &message.tool_call_id {

@@ -1,11 +1,10 @@
-//! Writes operations as attributes: the other direction of [`read`](crate::dialect::read()).
+//! Writes operations as attributes, the reverse of [`read`](crate::dialect::read()).
 //!
-//! The keys come from the same tables: a rule in `semconv/` that is marked with `write` is an [`InverseRule`]. What the chosen
-//! vocabulary has no key for is written under a key of `semconv/spanbridge`, else under one of the other vocabulary, so that
-//! no fact of an operation is left out. Law: reading what was written gives the operation again (`tests/write.rs` names the
-//! few facts that come back in another form).
+//! The keys come from the same tables: a rule in `semconv/` marked with `write` is an [`InverseRule`]. Facts without a key in the chosen
+//! vocabulary are written under a key of `semconv/spanbridge`, or else of the other vocabulary, so no fact is lost. Reading back what was
+//! written gives the same operation (`tests/write.rs` names the few facts that come back in another form).
 //!
-//! An operation's name and failure are no attributes: a span has a name, a status and exception events for them
+//! An operation's name and failure are not attributes: a span has a name, a status and exception events for them
 //! ([`status_and_exception`]).
 
 mod encode;
@@ -28,42 +27,42 @@ use crate::span::{AnyValue, Attributes};
 use encode::Encoded;
 use fact::Fact;
 
-/// The attribute keys that an operation is written with.
+/// The attribute keys used to write an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabulary {
-    /// OpenInference: flattened message keys, `input.value`, `output.value`. Phoenix reads it.
+    /// OpenInference: flattened message keys, `input.value`, `output.value`. Read by Phoenix.
     OpenInference,
     /// OTel's GenAI semantic conventions in their current attribute form: messages as JSON in `gen_ai.input.messages`.
     GenAi,
-    /// Both on one span.
+    /// Both on the same span.
     Both,
 }
 
 impl Vocabulary {
-    /// The dialects whose keys are written, the preferred first.
+    /// The dialects whose keys are used, preferred ones first.
     fn passes(self) -> &'static [&'static [&'static str]] {
         const OPENINFERENCE: &[&str] = &["openinference", "spanbridge", "gen_ai", "mcp"];
         const GEN_AI: &[&str] = &["gen_ai", "spanbridge", "openinference", "mcp"];
         match self {
             Self::OpenInference => &[OPENINFERENCE],
             Self::GenAi => &[GEN_AI],
-            // What the second vocabulary lacks is there already.
+            // Facts the second vocabulary lacks have been written by the first pass.
             Self::Both => &[OPENINFERENCE, &["gen_ai"]],
         }
     }
 }
 
-/// Writes operations in one vocabulary. It contains the tables; make it once.
+/// Writes operations in one vocabulary. Holds the tables, so create it once.
 #[derive(Debug, Clone)]
 pub struct AttributeWriter {
     vocabulary: Vocabulary,
     rules: HashMap<Field, Vec<&'static InverseRule>>,
-    /// Rules that read a part of a key's value, or a further meaning of its word, by key.
+    /// By key, rules that read a part of its value or another meaning of its word.
     further: HashMap<&'static str, Vec<&'static Rule>>,
 }
 
 impl AttributeWriter {
-    /// A writer for this vocabulary, with the tables of `semconv/`.
+    /// Creates a writer with the tables of `semconv/`.
     #[must_use]
     pub fn new(vocabulary: Vocabulary) -> Self {
         let mut rules: HashMap<Field, Vec<&'static InverseRule>> = HashMap::new();
@@ -84,7 +83,7 @@ impl AttributeWriter {
         }
     }
 
-    /// The operation as attributes, those that no dialect knows included.
+    /// Writes an operation as attributes, including those that no dialect knows.
     #[must_use]
     pub fn write(&self, operation: &Operation) -> Attributes {
         let mut out = Attributes::default();
@@ -108,19 +107,18 @@ impl AttributeWriter {
     }
 }
 
-/// The rules by which operations are written.
+/// The rules for writing operations.
 fn inverse_rules() -> impl Iterator<Item = &'static InverseRule> {
     INVERSE_TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// The rules by which a field is written, of all dialects.
+/// The rules of all dialects for writing a field.
 #[cfg(feature = "layer")]
 pub(crate) fn rules_for(field: Field) -> impl Iterator<Item = &'static InverseRule> {
     inverse_rules().filter(move |rule| rule.field == field)
 }
 
-/// The fields in the order in which they are written: whole inputs and outputs come after what has its own name, since
-/// both may want `input.value`.
+/// Fields in writing order: whole inputs and outputs come after fields with names of their own, since both may use `input.value`.
 fn fields() -> impl Iterator<Item = Field> {
     const LAST: [Field; 3] = [Field::Input, Field::Output, Field::RawResponse];
     let named = Field::ALL.iter().copied().filter(|field| !LAST.contains(field));
@@ -135,7 +133,7 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// The rules for a field of this operation, the preferred first; a rule for certain kinds goes before one for all.
+    /// The rules for a field of this operation, preferred ones first; rules for certain kinds precede those for all.
     fn rules(&self, field: Field) -> Vec<&'static InverseRule> {
         let kind = self.operation.kind;
         let all = self.writer.rules.get(&field).map_or(&[][..], Vec::as_slice);
@@ -152,7 +150,7 @@ impl<'a> Pass<'a> {
         list.into_iter().map(|(_, _, rule)| rule).collect()
     }
 
-    /// The kind in the dialect's nearest word, and in ours where that word means another kind.
+    /// Writes the kind in the dialect's nearest word, and in ours if that word means another kind.
     fn kind(&mut self) {
         let kind = self.operation.kind;
         if kind == Kind::Plain {
@@ -171,7 +169,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether what a word means besides the kind agrees with the operation: `create_memory` also means that something was added.
+    /// Whether the word's other meanings agree with the operation: `create_memory` also means that something was added.
     fn agrees(&self, key: &str, word: &str) -> bool {
         self.further(key).all(|rule| match rule.word(word) {
             Some(meaning) => matches!(fact::of(self.operation, rule.field), Some(Fact::Value(FieldValue::Text(said))) if said == meaning),
@@ -193,7 +191,7 @@ impl<'a> Pass<'a> {
         let operation: &'a Operation = self.operation;
         let Some(fact) = fact::of(operation, field) else { return };
         match (field, fact) {
-            // Only the GenAI conventions have a judgement outside a list.
+            // Only the GenAI conventions have an evaluation outside a list.
             (Field::EvaluationName | Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation, _)
                 if self.dialects.first() != Some(&"gen_ai") => {}
             (Field::Parameters, Fact::Value(FieldValue::Map(parameters))) => self.parameters(parameters),
@@ -204,13 +202,13 @@ impl<'a> Pass<'a> {
             }
             (Field::ModelRequested, fact) => {
                 self.put(field, &fact);
-                // OpenInference's one name of the model (`llm.model_name`) is the requested one until another answers.
+                // OpenInference's single model name (`llm.model_name`) is the requested model until another one answers.
                 if self.dialects.first() == Some(&"openinference") && operation.model.response.is_none() {
                     self.put(Field::ModelResponse, &fact);
                 }
             }
             (Field::MemoryResults | Field::MemoryData, Fact::Value(FieldValue::Value(recorded))) => {
-                // Where the convention has another form for it, ours is written beside it: nothing is lost on the way back.
+                // If the convention uses another form, ours is written too, so that nothing is lost when reading back.
                 if let (Some(&"gen_ai"), Some(records)) = (self.dialects.first(), gen_ai::records(recorded)) {
                     self.put(field, &Fact::Value(FieldValue::Value(&records)));
                     self.put_own(field, &fact);
@@ -238,7 +236,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether reading this map under this key would find more than the operation has.
+    /// Whether reading this map back from this key would find more than the operation has.
     fn has_more(&self, key: &str, map: &serde_json::Map<String, Value>) -> bool {
         let mut rules = self.further(key).filter(|rule| !rule.paths.is_empty()).peekable();
         if rules.peek().is_none() {
@@ -251,12 +249,12 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Parameters under their own keys, as far as the dialect has them; the rest as one map.
+    /// Writes parameters under their own keys if the dialect has them, and the rest as one map.
     fn parameters(&mut self, parameters: &serde_json::Map<String, Value>) {
         let own_keys = self.dialects.first() == Some(&"gen_ai");
         let mut rest = serde_json::Map::new();
         for (name, value) in parameters {
-            // An attribute without a value has no meaning.
+            // Attributes without a value have no meaning.
             let is_blank = value.is_null() || value.as_str() == Some("");
             if !own_keys || is_blank || !self.named(Field::Parameter, name, value) {
                 let _ = rest.insert(name.clone(), value.clone());
@@ -267,7 +265,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Writes a member of a map that has its own key; returns whether it has.
+    /// Writes a member of a map under its own key; returns whether it has one.
     fn named(&mut self, field: Field, name: &str, value: &Value) -> bool {
         let has_name = |rule: &&'static InverseRule| rule.words.iter().any(|(ours, _)| *ours == name);
         match self.rules(field).into_iter().find(has_name) {
@@ -276,7 +274,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Writes a fact under a rule's key; `false` if the key cannot hold it, or has another value.
+    /// Writes a fact under a rule's key; `false` if the key cannot hold it or has another value.
     fn write(&mut self, rule: &InverseRule, fact: &Fact<'_>) -> bool {
         if let Fact::Value(FieldValue::Map(map)) = fact
             && self.has_more(rule.key, map)
@@ -288,7 +286,7 @@ impl<'a> Pass<'a> {
         let marked_json = |out: &Attributes| mime.as_ref().is_some_and(|mime| out.get(mime).is_some());
         match encode::encode(rule, fact) {
             None => false,
-            // The same text means another value where it was written as JSON.
+            // The same text would mean another value if it was written as JSON.
             Some(Encoded::One(_)) if marked_json(self.out) => false,
             Some(Encoded::One(value)) => self.push(rule.key, value),
             Some(Encoded::JsonText(_)) if mime.is_some() && !marked_json(self.out) && self.out.get(rule.key).is_some() => false,
@@ -311,7 +309,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Adds an attribute; `false` if the key is there with another value.
+    /// Adds an attribute; `false` if the key already has another value.
     fn push(&mut self, key: &str, value: AnyValue) -> bool {
         match self.out.get(key) {
             Some(have) => *have == value,

@@ -1,4 +1,4 @@
-//! Lists as OpenInference's flattened keys: what follows `llm.input_messages.`, `retrieval.documents.` and the like.
+//! Writes lists as OpenInference's flattened keys, relative to `llm.input_messages.`, `retrieval.documents.` and the like.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use crate::operation::message::Media;
 use crate::operation::{Document, Evaluation, Message, Part, ToolCall, ToolDefinition};
 use crate::span::AnyValue;
 
-/// Deeper values are written as one JSON text.
+/// Values nested deeper are written as JSON text.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Keys {
         }
     }
 
-    /// Any JSON value, one attribute a leaf. Empty lists and maps are JSON text: a key cannot express that it has none below it.
+    /// Writes any JSON value, one attribute per leaf. Empty lists and maps become JSON text, as keys cannot express emptiness.
     fn flatten(&mut self, at: &str, value: &Value, depth: usize) {
         match value {
             Value::Object(map) if !map.is_empty() && depth < MAX_DEPTH && map.keys().all(|key| is_segment(key)) => {
@@ -44,7 +44,7 @@ impl Keys {
     }
 }
 
-/// Any JSON value below a key, one attribute a leaf.
+/// Writes any JSON value below a key, one attribute per leaf.
 #[cfg(feature = "layer")]
 pub(crate) fn flattened(at: &str, value: &Value) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
@@ -52,12 +52,12 @@ pub(crate) fn flattened(at: &str, value: &Value) -> Vec<(String, AnyValue)> {
     keys.0
 }
 
-/// Whether a member's name comes back from a key as it is: no dot, and not a list's index.
+/// Whether a member's name survives in a key: it has no dot and is not a list index.
 fn is_segment(name: &str) -> bool {
     !name.is_empty() && !name.contains('.') && !name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Messages from index `first` on.
+/// Writes messages, starting at index `first`.
 pub(crate) fn messages(first: usize, list: &[Message]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
     for (index, message) in (first..).zip(list) {
@@ -121,7 +121,7 @@ fn part(keys: &mut Keys, at: &str, part: &Part) {
     }
 }
 
-/// An image as the specification has it (`message_content.image.image.url`), other media likewise.
+/// Writes an image as in the specification (`message_content.image.image.url`), and other media likewise.
 fn media(keys: &mut Keys, at: &str, media: &Media) {
     let Some(url) = media.url() else {
         keys.flatten(at, &media.raw, 0);
@@ -133,12 +133,12 @@ fn media(keys: &mut Keys, at: &str, media: &Media) {
     keys.put_some(format_args!("{at}.{modality}.{modality}.mime_type"), media.mime_type.as_ref());
 }
 
-/// The arguments as the model wrote them, else as compact JSON text; `None` where none were recorded.
+/// The arguments as the model wrote them, or else as compact JSON; `None` if none were recorded.
 fn arguments_text(call: &ToolCall) -> Option<String> {
     call.arguments_text.clone().or_else(|| call.arguments.as_ref().map(plain))
 }
 
-/// Documents from index `first` on.
+/// Writes documents, starting at index `first`.
 pub(crate) fn documents(first: usize, list: &[Document]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
     for (index, document) in (first..).zip(list) {
@@ -155,7 +155,7 @@ pub(crate) fn documents(first: usize, list: &[Document]) -> Vec<(String, AnyValu
     keys.0
 }
 
-/// Tools from index `first` on.
+/// Writes tools, starting at index `first`.
 pub(crate) fn tools(first: usize, list: &[ToolDefinition]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
     for (index, tool) in (first..).zip(list) {
@@ -188,7 +188,7 @@ pub(super) fn evaluations(list: &[Evaluation]) -> Vec<(String, AnyValue)> {
     keys.0
 }
 
-/// Text as it is, other values as JSON text.
+/// Text unchanged, other values as JSON text.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

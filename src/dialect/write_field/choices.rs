@@ -13,7 +13,7 @@ const COUNTS: [&str; 6] = [
     "num_return_sequences",
 ];
 
-/// The number of answers that the caller asked for.
+/// The number of answers requested.
 fn asked_for(parameters: &Map<String, Value>) -> Option<u64> {
     let largest = |map: &Map<String, Value>| {
         let counts = map.iter().filter(|(name, _)| COUNTS.contains(&name.as_str()));
@@ -24,13 +24,13 @@ fn asked_for(parameters: &Map<String, Value>) -> Option<u64> {
     largest(parameters).max(inner)
 }
 
-/// Whether the caller asked for more than one answer.
+/// Whether more than one answer was requested.
 pub(super) fn are_asked_for(parameters: &Map<String, Value>) -> bool {
     asked_for(parameters).is_some_and(|count| count > 1)
 }
 
-/// Whether each of a model's messages is an answer for itself: there are as many as were asked for, or as reasons to stop (`reasons`), or
-/// as choices in the response's body, or they are texts that ended each in its own way. Pieces of one answer have its one reason.
+/// Whether each of a model's messages is a separate answer: their number equals that of requested answers, finish reasons (`reasons`) or
+/// choices in the response's body, or they are texts with differing finish reasons. Pieces of one answer share one.
 pub(super) fn are_apart(list: &[Message], parameters: &Map<String, Value>, reasons: usize, body: Option<&Value>) -> bool {
     let is_answer = |message: &Message| message.role == Role::Assistant && (message.has_words() || !message.tool_calls.is_empty());
     if list.len() < 2 || !list.iter().all(is_answer) {

@@ -1,4 +1,4 @@
-//! What several fields of an operation mean together.
+//! Resolves what several fields of an operation mean together.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::dialect::normalize;
 use crate::hash::HashMap;
 use crate::operation::{Evaluation, Failure, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
-/// Whether one of two prompts has the words of the other, however they are spaced.
+/// Whether one of two prompts contains the other's text, ignoring whitespace.
 fn repeats(one: &Message, other: &Message) -> bool {
     let words = |message: &Message| message.content().split_whitespace().collect::<Vec<_>>().join(" ");
     let (one, other) = (words(one), words(other));
@@ -18,7 +18,7 @@ fn repeats(one: &Message, other: &Message) -> bool {
 }
 
 impl OperationBuilder<'_> {
-    /// The operation, with what several fields mean together.
+    /// Completes the operation with what several fields mean together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
         self.finish_usage();
         self.finish_cost();
@@ -33,13 +33,13 @@ impl OperationBuilder<'_> {
         self.finish_server_tool_calls();
         self.finish_arguments();
         let operation = &mut self.operation;
-        // A prompt alone is what the model was given, or what an agent, also one that is created, gives its models.
+        // A prompt alone is the model's input, or what an agent (also one being created) gives its models.
         let takes_prompt =
             operation.input_messages.is_some() || matches!(operation.kind, Kind::Llm | Kind::Agent | Kind::AgentCreate | Kind::Chain);
         if let Some(system) = self.system.filter(|_| takes_prompt) {
             let list = operation.input_messages.get_or_insert_default();
             let is_prompt = |message: &Message| matches!(message.role, Role::System | Role::Developer);
-            // Instructions beside the prompt among the messages come after it (pydantic-ai).
+            // Separate instructions follow the prompt among the messages (pydantic-ai).
             let is_more = operation.kind == Kind::Llm && !list.iter().any(|message| is_prompt(message) && repeats(message, &system));
             if is_more || !list.iter().any(is_prompt) {
                 let mut all = std::mem::take(list).into_vec();
@@ -100,8 +100,8 @@ impl OperationBuilder<'_> {
         (self.operation, self.beside)
     }
 
-    /// A model's output in several messages is one answer, or several that it was asked for. An agent's messages stay
-    /// as they are: they are turns.
+    /// A model's output messages form one answer, or several if several were requested. An agent's messages stay as they are, since they
+    /// are turns.
     fn finish_answers(&mut self) {
         if self.operation.kind == Kind::Llm
             && let Some(list) = self.operation.output_messages.take()
@@ -110,7 +110,7 @@ impl OperationBuilder<'_> {
             let body = self.operation.raw_response.as_ref();
             if choices::are_apart(&list, parameters, self.reasons, body) {
                 let first = list.first().and_then(|message| message.finish_reason.as_deref());
-                // The list of all reasons has those of the other choices.
+                // The list of all reasons also has those of the other choices.
                 self.operation.finish_reason = first.and_then(normalize::finish_reason).or(self.operation.finish_reason.take());
                 self.operation.output_messages = Some(list);
             } else {
@@ -119,7 +119,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// An error among the parts of an answer is why the operation failed, where nothing else says why (Microsoft.Extensions.AI).
+    /// An error among the parts of an answer explains the failure if nothing else does (Microsoft.Extensions.AI).
     fn finish_error_parts(&mut self) {
         let Operation {
             output_messages: Some(list),
@@ -140,7 +140,7 @@ impl OperationBuilder<'_> {
                 .find_map(|(at, part)| Some((at, error_words(part)?)));
             if let Some((at, (words, is_all))) = found {
                 failure.get_or_insert_default().message = Some(words.to_owned());
-                // What else is in it has no other place.
+                // Anything else in the part has no other place, so keep it.
                 if is_all {
                     drop(message.parts.remove(at));
                     list.retain(|message| !message.is_blank());
@@ -150,7 +150,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Calls outside the answer belong to it, unless it has calls of its own.
+    /// Adds separately recorded calls to the answer, unless it has calls of its own.
     fn finish_output_calls(&mut self) {
         let calls = std::mem::take(&mut self.output_calls);
         let list = self.operation.output_messages.get_or_insert_default();
@@ -167,7 +167,7 @@ impl OperationBuilder<'_> {
         let _ = self.operation.output_messages.take_if(|list| list.is_empty());
     }
 
-    /// Calls without an id, or with their item's, if the provider's body has the call's own.
+    /// Fills in call ids that are missing, or that are those of their items, from the provider's body.
     fn finish_call_ids(&mut self) {
         fn pairs<'v>(value: &'v Value, depth: usize, out: &mut HashMap<&'v str, &'v str>) {
             match value {
@@ -211,7 +211,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Calls of server tools, and their results, that only the provider's body has.
+    /// Adds calls of server tools and their results that only the provider's body has.
     fn finish_server_tool_calls(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
@@ -236,7 +236,7 @@ impl OperationBuilder<'_> {
             match places.get(&key(&call)).and_then(|place| first.tool_calls.get_mut(*place)) {
                 Some(known) => {
                     known.answered = known.answered.take().or(call.answered);
-                    // OpenInference names the item, not the tool.
+                    // OpenInference records the item's name, not the tool's.
                     if known.name.strip_suffix("_call") == Some(call.name.as_str()) {
                         known.name = call.name;
                     }
@@ -252,7 +252,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Thoughts, words and calls that only the provider's body has: clients leave them out of the messages.
+    /// Adds thoughts, text and calls that only the provider's body has because clients leave them out of messages.
     fn finish_thoughts(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
@@ -290,7 +290,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Arguments that a client records by position, where the tool's parameters name them.
+    /// Names arguments recorded by position, using the tool's parameters.
     fn finish_arguments(&mut self) {
         let Some(tool) = self.operation.tool.as_deref_mut() else { return };
         let Some(Value::Object(schema)) = &tool.parameters else { return };
@@ -315,21 +315,21 @@ impl OperationBuilder<'_> {
 
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
-        // A total of another dialect than the parts: less than its parts cannot be.
+        // A total from another dialect than the parts; it cannot be less than their sum.
         let parts = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
         usage.total = usage.total.filter(|total| *total >= parts);
         if self.usage_excludes_cache {
             let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
             usage.input = usage.input.map(|input| input.saturating_add(cache));
         }
-        // What was read from the cache, and written to it, went in: a client that counts less counts without it (Anthropic's way).
+        // Cache reads and writes are input: if a client counts less than those, it excludes them (as Anthropic does).
         let cached = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
         if let Some(input) = usage.input.filter(|input| *input < cached) {
             usage.input = Some(input.saturating_add(cached));
             let parts = input.saturating_add(cached).saturating_add(usage.output.unwrap_or(0));
             usage.total = usage.total.filter(|total| *total >= parts);
         }
-        // The total shows whether the parts are counted inside input and output.
+        // The total shows whether these parts are counted inside input and output.
         let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
             return;
         };
@@ -348,11 +348,11 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// A cost that is recorded only in parts.
+    /// Sums a cost that is recorded only in parts.
     fn finish_cost(&mut self) {
         let cost = &mut self.operation.cost;
         if let (None, Some(input), Some(output)) = (cost.total, cost.input, cost.output) {
-            // Without the last digits, which the addition makes up.
+            // Drop the last digits, which are rounding errors of the addition.
             cost.total = Some(((input + output) * 1e12).round() / 1e12);
         }
     }
@@ -374,12 +374,12 @@ impl OperationBuilder<'_> {
         let status = &self.span.status;
         let excepted = !self.span.events.is_empty() && self.span.events.iter().any(|event| event.name == "exception") && status.code != 1;
         let short_error = self.failure.message.is_some();
-        // OTel's word for a failure without a type (semantic conventions 1.42, `error.type`).
+        // OTel's placeholder for a failure without a type (semantic conventions 1.42, `error.type`).
         if self.failure.error_type.as_deref() == Some("_OTHER") {
             self.failure.error_type = None;
             self.failed = true;
         }
-        // The AI SDK's reason, also where the span is told as one that went well (Mastra).
+        // The AI SDK's reason counts even if the span is recorded as successful (Mastra).
         let broke_off = self.operation.kind == Kind::Llm && self.operation.finish_reason.as_deref() == Some("error");
         if !(status.is_error() || self.failed || excepted || short_error || broke_off || self.failure.error_type.is_some()) {
             if self.cancelled && status.code == 0 && !self.span.is_running() {
@@ -405,14 +405,14 @@ impl OperationBuilder<'_> {
     }
 }
 
-/// The agent in the name of a handoff's span: `handoff to billing` (OpenInference's openai-agents).
+/// The agent named in a handoff's span name: `handoff to billing` (OpenInference's openai-agents).
 fn target_in_name(operation: &Operation) -> Option<&str> {
     let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
     let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
     (!target.is_empty()).then_some(target)
 }
 
-/// What a part says that is an error, `{type: error, content}`, and whether that is all that it has.
+/// The message of an error part, `{type: error, content}`, and whether the part has nothing else.
 fn error_words(part: &Part) -> Option<(&str, bool)> {
     let Part::Other(Value::Object(map)) = part else { return None };
     let is_error = map.get("type").and_then(Value::as_str) == Some("error");
@@ -421,7 +421,7 @@ fn error_words(part: &Part) -> Option<(&str, bool)> {
     Some((words, map.len() == 2))
 }
 
-/// The MCP server in a tool's name: `github` in `mcp__github__create_issue`, as coding agents name such tools.
+/// The MCP server in a tool name as coding agents write it: `github` in `mcp__github__create_issue`.
 fn mcp_server_in(name: &str) -> Option<&str> {
     let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
     (!server.is_empty() && !tool.is_empty()).then_some(server)

@@ -1,4 +1,4 @@
-//! Calls that a model was given, where a client's messages leave them out and its whole input has them.
+//! Restores input calls that a client's messages leave out but its whole input has.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use crate::dialect::messages::{self, Direction};
 use crate::operation::{Message, Role};
 
 impl OperationBuilder<'_> {
-    /// The messages of the whole input, if they have the same words, and calls that results without an id answer: OpenInference's
-    /// flattened messages of some releases of LangChain have neither calls nor ids.
+    /// Uses the messages of the whole input if they have the same texts, and also the calls that results without ids answer. With some
+    /// releases of LangChain, OpenInference's flattened messages have neither calls nor ids.
     pub(super) fn finish_input_calls(&mut self) {
         let Some(list) = &self.operation.input_messages else { return };
         let is_unasked = |message: &Message| message.role == Role::Tool && message.tool_call_id.is_none();
@@ -19,14 +19,14 @@ impl OperationBuilder<'_> {
         let Some(whole) = whole.filter(|whole| whole.iter().any(Message::asks_for_tools)) else {
             return;
         };
-        if said(list).eq(said(&whole)) {
+        if texts_by_role(list).eq(texts_by_role(&whole)) {
             self.operation.input_messages = Some(whole.into());
         }
     }
 }
 
-/// The words of a list, with whose they are.
-fn said(list: &[Message]) -> impl Iterator<Item = (&Role, String)> {
+/// The texts of a list, with their roles.
+fn texts_by_role(list: &[Message]) -> impl Iterator<Item = (&Role, String)> {
     let text = |message: &Message| match message.result.as_deref() {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),

@@ -1,4 +1,4 @@
-//! Lists of tools, documents, texts and judgements, of every recorded shape.
+//! Reads lists of tools, documents, texts and evaluations in every recorded shape.
 
 use serde_json::{Map, Value};
 
@@ -6,8 +6,8 @@ use crate::dialect::{mend, messages};
 use crate::hash::Members as _;
 use crate::operation::{Document, Evaluation, ToolDefinition};
 
-/// The tools that a client lists among the messages: `{"role": "tool", "content": {"type": "function", "function": {..}}}` (Langfuse on
-/// LangChain).
+/// Tool definitions that a client lists among the messages: `{"role": "tool", "content": {"type": "function", "function": {..}}}` (Langfuse
+/// on LangChain).
 pub(super) fn definitions_among(messages: &Value) -> Vec<ToolDefinition> {
     let Some(items) = messages.member("messages").unwrap_or(messages).as_array() else {
         return Vec::new();
@@ -35,12 +35,12 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
         let item = match item {
             Value::String(text) => match mend::parse(text) {
                 Some(parsed @ Value::Object(_)) => parsed,
-                // Langtrace: a list as the text of one of its members.
+                // Langtrace: the whole list as the text of one element.
                 Some(list @ Value::Array(_)) => {
                     out.extend(tool_definitions(&list));
                     continue;
                 }
-                // A text alone is no list of names.
+                // A single text is not a list of names.
                 _ if !value.is_array() => continue,
                 _ => {
                     out.push(ToolDefinition {
@@ -90,7 +90,7 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
 }
 
 pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
-    // What Python prints of an object is no document's text.
+    // Python's printed form of an object is not a document's text.
     let is_printed = |item: &Value| item.as_str().is_some_and(|text| text.starts_with('<') && text.ends_with('>'));
     let items = match value {
         Value::Array(items) if items.iter().any(is_printed) => return None,
@@ -168,7 +168,7 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The value under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
+/// Reads the value under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
 fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
     let value = given.member("value").unwrap_or(given);
     let label = match value {

@@ -1,10 +1,10 @@
-//! Calls of an answer that its own input has already, with their results: a client tells the turns of a run as one call and gives it the
-//! words and calls of all of them (Respan on Agno).
+//! Calls of an answer that its own input already contains, with their results: a client records all turns of a run as one call and gives it
+//! their combined text and calls (Respan on Agno).
 
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation, Part, Role, is_counter};
 
-/// Takes out of an answer the calls that its input has answered, and the words that were said with them.
+/// Removes from an answer the calls already answered in its input, and the text that came with them.
 pub(super) fn take_out(operation: &mut Operation) {
     let Operation {
         kind: Kind::Llm,
@@ -31,11 +31,10 @@ pub(super) fn take_out(operation: &mut Operation) {
     list.retain(|message| !message.is_blank());
 }
 
-/// The messages of an input that ask for all calls of an answer, which have their results there. An id that begins anew in every answer
-/// says nothing.
+/// The input messages that request all calls of an answer and have their results. Ids that restart in every answer prove nothing.
 fn asking<'m>(given: &'m [Message], answer: &Message) -> Option<Vec<&'m Message>> {
     let first = Some(answer.tool_calls.first()?.recorded_id().filter(|id| !is_counter(id))?);
-    // Of nearly all answers the calls are new.
+    // In almost all answers the calls are new.
     if !given.iter().rev().any(|message| message.tool_call_id.as_deref() == first) {
         return None;
     }

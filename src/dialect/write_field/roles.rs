@@ -1,17 +1,17 @@
-//! Results of tools under roles that are none: the tool's name (LangChain.js in Langfuse), or `unknown` (OpenLLMetry for JavaScript).
+//! Results of tools recorded under wrong roles: the tool's name (LangChain.js in Langfuse), or `unknown` (OpenLLMetry for JavaScript).
 
 use std::collections::VecDeque;
 
 use crate::hash::HashMap;
 use crate::operation::{Message, Role};
 
-/// Gives results the role of a tool, and the id of the call that they answer.
+/// Gives results the tool role and the id of the call they answer.
 pub(super) fn results(messages: &mut [Message]) {
     let is_other = |message: &Message| matches!(message.role, Role::Other(_));
     if !messages.iter().any(is_other) {
         return;
     }
-    // The calls that have no result yet: by the tool's name, and in order.
+    // Calls without a result yet, by the tool's name and in order.
     let mut by_name: HashMap<String, VecDeque<Option<String>>> = HashMap::default();
     let mut waiting: VecDeque<(String, Option<String>)> = VecDeque::new();
     for message in messages {

@@ -1,4 +1,4 @@
-//! Writes a value into a slot of an operation; returns whether it was usable.
+//! Writes a value to a slot of an operation; returns whether it could be used.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::lists::{documents, evaluations, tool_definitions};
 use crate::dialect::normalize;
 use crate::operation::{Evaluation, Slot};
 
-/// Writes a value into a field as its type demands.
+/// Writes a value to a slot, converting it to the slot's type.
 pub(super) fn write(slot: Slot<'_>, value: &mut Value) -> bool {
     match slot {
         Slot::Text(slot) => text(slot, value),
@@ -45,7 +45,7 @@ pub(super) fn write(slot: Slot<'_>, value: &mut Value) -> bool {
             Evaluation::add(list, evaluations(value));
             true
         }
-        // Messages are read by other code.
+        // Messages are read elsewhere.
         Slot::Recorded(_) | Slot::Conversation(_) | Slot::Messages(_) => false,
     }
 }

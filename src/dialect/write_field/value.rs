@@ -1,4 +1,4 @@
-//! The value of each field.
+//! Writes the value of each field.
 
 use serde_json::Value;
 
@@ -16,12 +16,12 @@ use crate::operation::{Kind, Search, ToolUse};
 use crate::span::{AnyValue, LOGS_SCOPE, SESSION_SCOPE, SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
-    /// Writes a value into the rule's field; whether it was of use.
+    /// Writes a value to the rule's field; returns whether it could be used.
     ///
-    /// Most fields take any value of their type; the others are special cases here.
+    /// Most fields accept any value of their type; the others are handled here.
     pub(super) fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let operation = &mut self.operation;
-        // A client that writes every value as JSON writes this for none.
+        // A client that writes every value as JSON writes null for a missing one.
         let is_side = matches!(
             rule.field,
             Field::InputMessages | Field::OutputMessages | Field::Input | Field::Output
@@ -112,11 +112,11 @@ impl OperationBuilder<'_> {
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
             Field::FailureFlag => {
-                // Control flow that a framework writes as an error: the run goes on elsewhere, or waits for a person.
+                // Control flow that a framework records as an error: the run continues elsewhere, or waits for a person.
                 let passes = matches!(value.as_str(), Some("passes" | "interrupts"));
                 self.passes |= passes;
                 self.interrupts |= value.as_str() == Some("interrupts");
-                // What never came back: where nothing says why, it was stopped from outside.
+                // It never returned; without another reason, it was stopped from outside.
                 let cancelled = value.as_str() == Some("cancelled");
                 self.cancelled |= cancelled;
                 self.failed |= !passes && !cancelled;
@@ -141,8 +141,7 @@ impl OperationBuilder<'_> {
                 }
                 other => operation.metadata.insert("metadata".to_owned(), std::mem::take(other)).is_none(),
             },
-            // A kind is read before all fields, a moment is no value, and what accompanies another value has no meaning of its
-            // own.
+            // The kind is read before all fields, a time is not a value, and an accompanying value has no meaning of its own.
             Field::Kind | Field::FirstTokenTime | Field::Beside => false,
             field => {
                 let slot = field.slot(operation);
@@ -152,7 +151,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// One fact that has no field, named by the rule.
+    /// Writes a fact without a field, under the name given by the rule.
     fn named_metadata(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let Raw::Value(key, _) = raw else { return false };
         let Some((_, name)) = rule.values.iter().find(|(word, _)| word == key) else {
@@ -163,7 +162,7 @@ impl OperationBuilder<'_> {
         true
     }
 
-    /// An input or output as a whole. That of a model call stays as recorded.
+    /// A whole input or output. That of a model call stays as recorded.
     fn whole(&self, value: &mut Value) -> Value {
         let whole = std::mem::take(value);
         match self.operation.kind {
@@ -172,7 +171,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// One parameter of the model, named by its key.
+    /// Writes one parameter of the model, named by its key.
     fn parameter(&mut self, rule: &Rule, raw: &Raw<'_>, value: &Value) -> bool {
         let Raw::Value(key, _) = raw else { return false };
         let name = match rule.location {
@@ -198,7 +197,7 @@ impl OperationBuilder<'_> {
         if let Some(call) = messages::call_to_run(value) {
             let span_name = self.operation.name.clone();
             let tool = self.tool();
-            // Around the tool's own span this one has the name of a function that runs any tool.
+            // Around the tool's own span, this name is that of a function that runs any tool.
             if tool.name.as_ref().is_none_or(|name| *name == span_name) {
                 tool.name = Some(call.name);
             }
@@ -211,7 +210,7 @@ impl OperationBuilder<'_> {
         }
         let was_null = value.is_null();
         let (arguments, id) = normalize::arguments(std::mem::take(value));
-        // What a client says of arguments that it left out stays an attribute.
+        // A client's note about arguments it left out stays an attribute.
         if arguments.is_null() && !was_null {
             return false;
         }
@@ -243,8 +242,8 @@ impl OperationBuilder<'_> {
         set(&mut tool.result, out.value)
     }
 
-    /// The result of a tool of a session file: the text that the model was given, also where that is JSON: Codex gives
-    /// the list of blocks that an MCP server sends. Our own writer quotes such a text; what it writes as JSON was none.
+    /// A tool result in a session file: the text that the model received, even if it is JSON, since Codex passes on an MCP server's list of
+    /// blocks. Our own writer quotes such text, so unquoted JSON was not text.
     fn as_given(&self, raw: &Raw<'_>) -> Option<Value> {
         let Raw::Value(_, AnyValue::String(text)) = raw else { return None };
         if !matches!(self.span.scope.name.as_str(), SESSION_SCOPE | LOGS_SCOPE) {
@@ -256,7 +255,7 @@ impl OperationBuilder<'_> {
         serde_json::from_str(text).ok()
     }
 
-    /// The result of a tool on its agent's span.
+    /// Writes a tool's result recorded on the agent's span.
     fn child_result(&mut self, value: &Value) -> bool {
         let Some(tool) = value.member("tool.name").and_then(Value::as_str) else {
             return false;
@@ -282,12 +281,12 @@ impl OperationBuilder<'_> {
     }
 }
 
-/// Whether a value is not a client's word for one that it does not know.
+/// Whether a value is more than a client's placeholder for an unknown one.
 fn is_known(value: &Value) -> bool {
     !value.as_str().is_some_and(normalize::is_unknown)
 }
 
-/// One word for one or several reasons: a tool call among them wins.
+/// One word for one or several reasons; a tool call wins.
 fn finish_reason(value: &Value) -> Option<String> {
     let words: Vec<String> = match value {
         Value::Array(items) => items
@@ -301,7 +300,7 @@ fn finish_reason(value: &Value) -> Option<String> {
     words.iter().find(|word| *word == "tool_call").or_else(|| words.last()).cloned()
 }
 
-/// Whether a value that is written as JSON is null.
+/// Whether a value written as JSON is null.
 fn is_null_in_json(rule: &Rule, raw: &Raw<'_>) -> bool {
     let is_json = matches!(rule.codec, Codec::Json | Codec::JsonText);
     let text = match raw {
@@ -312,7 +311,7 @@ fn is_null_in_json(rule: &Rule, raw: &Raw<'_>) -> bool {
     is_json && text.trim() == "null"
 }
 
-/// Adds a count to a list of them.
+/// Appends a count to a list.
 fn push(list: &mut Vec<u64>, value: &Value) -> bool {
     list.extend(value.as_u64());
     value.is_u64()

@@ -1,4 +1,4 @@
-//! Facts of the client that have no field.
+//! Facts of the client without a field.
 
 use serde_json::{Map, Value};
 
@@ -6,13 +6,13 @@ use crate::events::draft::Draft;
 use crate::events::event::INTERRUPTION;
 use crate::operation::{Failure, Operation};
 
-/// What attributes without a key in any vocabulary begin with.
+/// The prefix of attributes without a key in any vocabulary.
 pub(crate) const PREFIX: &str = "spanbridge.session.";
 
-/// The fact of a turn that a person interrupted it.
+/// The fact that a person interrupted a turn.
 const INTERRUPTED: &str = "interrupted";
 
-/// Facts of the client without a word in any vocabulary. One that comes again makes a list.
+/// Adds facts of the client that no vocabulary has a key for. Repeated ones become a list.
 pub(super) fn add_facts(operation: &mut Operation, facts: Map<String, Value>) {
     for (key, value) in facts {
         let key = format!("{PREFIX}{key}");
@@ -27,7 +27,7 @@ pub(super) fn add_facts(operation: &mut Operation, facts: Map<String, Value>) {
     }
 }
 
-/// Records how a turn without an answer ended: a person interrupted it, or, where it is the last of its session, it is still running.
+/// Records how a turn without an answer ended: a person interrupted it, or, if it is the last of its session, it is still running.
 pub(super) fn settle_turn(turn: &mut Draft, is_last: bool) {
     let operation = &mut turn.operation;
     if operation.output.is_some() || operation.failure.is_some() || operation.input.is_none() {

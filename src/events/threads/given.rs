@@ -1,4 +1,4 @@
-//! What a model call was given, as the client sent it.
+//! The input of a model call, as the client sent it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,10 @@ use super::facts::PREFIX;
 use crate::events::event::Call;
 use crate::operation::{Message, Operation, Part, Role};
 
-/// So many texts of one call that are not found as a whole are looked for inside others.
-const INSIDE: usize = 8;
+/// Maximum number of texts of one call, not found as a whole, that are searched for inside others.
+const MAX_CONTAINED_TEXTS: usize = 8;
 
-/// What a call was given that no call before it was: what the client sent, where the file has that, else what was heard since then.
+/// The new messages of a call: those that the client sent, if the file has them, else those since the previous call.
 pub(super) fn of(call: &mut Call, heard: Vec<Message>, begins: bool, operation: &mut Operation) -> Vec<Message> {
     let given = match call.exact.take() {
         Some(sent) => as_sent(sent, heard, begins),
@@ -22,8 +22,8 @@ pub(super) fn of(call: &mut Call, heard: Vec<Message>, begins: bool, operation: 
     })
 }
 
-/// The messages that the client sent, each with the role that the session has for its words: what is in a person's name is the
-/// client's where it is no prompt. `Err`: what a person said is not among them, so they are not of this call.
+/// The messages that the client sent, each with the role that the session records for its text: the client sends its own
+/// messages in the user's name. `Err`: a person's message is missing, so the messages do not belong to this call.
 fn as_sent(mut sent: Vec<Message>, heard: Vec<Message>, begins: bool) -> Result<Vec<Message>, Vec<Message>> {
     let texts = |message: &Message| -> Vec<String> {
         let texts = message.parts.iter().filter_map(|part| match part {
@@ -49,7 +49,7 @@ fn as_sent(mut sent: Vec<Message>, heard: Vec<Message>, begins: bool) -> Result<
             out.push(message);
             continue;
         }
-        // A message of one role for each part, where parts have different ones.
+        // Split the message where the roles of its parts differ.
         let mut is_new = true;
         for part in message.parts {
             let text = match &part {
@@ -69,8 +69,8 @@ fn as_sent(mut sent: Vec<Message>, heard: Vec<Message>, begins: bool) -> Result<
             is_new = false;
         }
     }
-    // The client may put its own words around a person's.
-    if wanted.len() > INSIDE {
+    // The client may add text around a person's.
+    if wanted.len() > MAX_CONTAINED_TEXTS {
         return Err(heard);
     }
     for text in wanted {
@@ -82,7 +82,7 @@ fn as_sent(mut sent: Vec<Message>, heard: Vec<Message>, begins: bool) -> Result<
         message.role = Role::User;
     }
     if begins {
-        // Results of the turn before are in its trace.
+        // Results of the previous turn are in its trace.
         let asked: HashSet<String> = out
             .iter()
             .flat_map(|message| &message.tool_calls)

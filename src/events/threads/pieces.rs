@@ -1,11 +1,11 @@
-//! Small pieces of spans.
+//! Helpers for building spans.
 
 use super::facts::PREFIX;
 use crate::events::event::Thread;
 use crate::operation::Failure;
 use crate::span::{AnyValue, Attributes, Link, SpanId, TraceId};
 
-/// A sub-agent's ids may be those of another agent in the trace.
+/// An id that is unique in the trace: a sub-agent may use the same ids as another agent.
 pub(super) fn own(thread: &Thread, id: &str) -> String {
     if thread.under.is_some() {
         format!("{} {id}", thread.id)
@@ -21,7 +21,7 @@ pub(super) fn failure(message: String) -> Failure {
     }
 }
 
-/// A link to another span, and what that is to this one.
+/// A link to another span, with its relation to this one.
 pub(super) fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
     let mut attributes = Attributes::default();
     attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));

@@ -1,16 +1,21 @@
-//! The places of sub-agents: under what asked for them, in the order in which they were asked for.
+//! Places sub-agents under their callers, in the order they were called.
 
 use super::Builder;
-use super::unlinked::Waiting;
+use super::unlinked::UnplacedThread;
 use crate::events::event::{Thread, Under};
 
-/// Finds the place of a sub-agent that began with this prompt, among what is placed already.
+/// Finds the caller of a sub-agent that began with this prompt, among the drafts so far.
 type Placing<'a> = dyn FnMut(&Builder<'_>, &Thread, Option<&str>) -> Option<usize> + 'a;
 
 impl Builder<'_> {
-    /// Places those for which there is a place. Files have no order, and agents may begin in one moment: the calls that asked for them
-    /// have one.
-    pub(super) fn place_some(&mut self, waiting: &mut Vec<Waiting>, is_elsewhere: &dyn Fn(&str) -> bool, place_of: &mut Placing<'_>) {
+    /// Places threads whose caller is known, in the order of the callers: files have no order, and agents may begin at the same
+    /// time.
+    pub(super) fn place_some(
+        &mut self,
+        waiting: &mut Vec<UnplacedThread>,
+        is_elsewhere: &dyn Fn(&str) -> bool,
+        place_of: &mut Placing<'_>,
+    ) {
         let mut found = Vec::new();
         for (thread, prompt) in std::mem::take(waiting) {
             match place_of(self, &thread, prompt.as_deref()) {
@@ -24,7 +29,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The call that a sub-agent is under.
+    /// The call that asked for a sub-agent.
     pub(super) fn place_of(&self, under: Option<&Under>) -> Option<usize> {
         match under? {
             Under::Call(id) => self.tools.get(id).copied(),

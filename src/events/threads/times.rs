@@ -1,4 +1,4 @@
-//! Times of lines: a client records most of them, and the order of its lines is that of what happened.
+//! Times of lines: a client records most of them, and writes its lines in the order of events.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) fn settle(drafts: &mut [Draft]) {
     }
 }
 
-/// Gives drafts without any time substitutes in their order: documentation and old versions have lines without times.
+/// Gives drafts without any time substitutes in order: documentation and old versions have lines without times.
 fn stand_in(drafts: &mut [Draft]) {
     let end = drafts.len() as u64 + 1;
     for (place, draft) in drafts.iter_mut().enumerate() {
@@ -35,8 +35,8 @@ fn stand_in(drafts: &mut [Draft]) {
     }
 }
 
-/// What began at one moment stays in the order of the lines: each begins a nanosecond after the one before. Clients write milliseconds,
-/// copies of lines may all have one time, and tools that were asked for together begin together.
+/// Keeps drafts that began at the same time in the order of the lines, by starting each a nanosecond after the previous one. Clients
+/// record milliseconds, copies of lines may all have one time, and tools that were called together begin together.
 fn tell_apart(drafts: &mut [Draft]) {
     let mut next: HashMap<(TraceId, UnixNanos), u64> = HashMap::new();
     let is_turn = |draft: &Draft| draft.operation.kind == Kind::Agent && draft.parent.is_none();
@@ -48,8 +48,8 @@ fn tell_apart(drafts: &mut [Draft]) {
     }
 }
 
-/// The start of what ended at a time, after something else. Where both have no more than seconds, a duration that is more exact would
-/// put it before what the lines have before it.
+/// The start of an operation that ended at `end` and whose line follows one at `before`. If both are whole seconds, an exact duration
+/// could otherwise move the start ahead of the preceding line.
 pub(super) fn in_order(start: Option<UnixNanos>, end: Option<UnixNanos>, before: Option<UnixNanos>) -> Option<UnixNanos> {
     const SECOND: u64 = 1_000_000_000;
     let is_coarse = |time: &UnixNanos| time.0.is_multiple_of(SECOND);

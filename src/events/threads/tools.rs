@@ -1,4 +1,4 @@
-//! Tools: what a model asked for, and what came of it.
+//! Tools: the calls of a model and their results.
 
 use super::facts::{PREFIX, add_facts};
 use super::pieces::{failure, own};
@@ -10,14 +10,14 @@ use crate::operation::{Kind, Message, Role, ToolUse};
 use crate::span::{TraceId, UnixNanos};
 
 impl Builder<'_> {
-    /// Whether a tool has its span and its result already: some clients write what the model asked for after both.
+    /// Whether a tool has its span and its result already: some clients write the model's call after both.
     pub(super) fn is_done(&self, thread: &Thread, trace: TraceId, call_id: &str) -> bool {
         let draft = self.tools.get(call_id).and_then(|index| self.drafts.get(*index));
         let known = draft.filter(|draft| draft.id == ids::span(trace, "tool", &own(thread, call_id)));
         known.is_some_and(|draft| !draft.operation.unmapped.contains_key(&format!("{PREFIX}no_result")))
     }
 
-    /// Adds the span of a tool; it waits for its result.
+    /// Adds the span of a tool that has no result yet.
     pub(super) fn tool(
         &mut self,
         thread: &Thread,
@@ -67,7 +67,7 @@ impl Builder<'_> {
         if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
             draft.start = result.start.or(draft.start);
             draft.end = result.end.or(draft.end);
-            // The call that asked for it is known to have ended only by a later line.
+            // Only a later line may show when the call that asked for it ended.
             draft.start = draft.start.min(draft.end).or(draft.start);
             let operation = &mut draft.operation;
             if result.message.is_some() || result.content_unknown {

@@ -1,4 +1,4 @@
-//! Sub-agents whose files do not have the call that asked for them.
+//! Sub-agents whose files do not name the call that asked for them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,21 +9,21 @@ use crate::events::draft::Draft;
 use crate::events::event::{Event, Thread, Under};
 use crate::span::{SpanId, TraceId};
 
-/// A sub-agent that is not placed yet, and the prompt that it began with.
-pub(super) type Waiting = (Thread, Option<String>);
+/// A sub-agent that is not placed yet, with its first prompt.
+pub(super) type UnplacedThread = (Thread, Option<String>);
 
 /// Tool calls by the texts in their arguments.
 #[derive(Default)]
 pub(super) struct Unlinked {
-    /// The number of drafts that are indexed.
+    /// The number of indexed drafts.
     indexed: usize,
     calls: HashMap<String, VecDeque<usize>>,
-    /// Calls that have an agent under them.
+    /// Calls that already have an agent under them.
     taken: HashSet<(TraceId, SpanId)>,
 }
 
 impl Unlinked {
-    /// The first tool call with this prompt in its arguments that no other agent is under.
+    /// The first tool call with this prompt in its arguments and no agent under it yet.
     pub(super) fn by_prompt(&mut self, drafts: &[Draft], prompt: &str) -> Option<usize> {
         self.index(drafts);
         let calls = self.calls.get_mut(prompt)?;
@@ -55,7 +55,7 @@ impl Unlinked {
     }
 }
 
-/// The prompt that an agent began with.
+/// The first prompt of an agent.
 pub(super) fn prompt_of(thread: &Thread) -> Option<String> {
     let prompt = thread.events.iter().find_map(|event| match event {
         Event::Prompt(prompt) => Some(prompt.message.content()),
@@ -64,7 +64,7 @@ pub(super) fn prompt_of(thread: &Thread) -> Option<String> {
     Some(prompt.trim().to_owned())
 }
 
-/// Turns by what files name them by.
+/// Turns by the ids that files use for them.
 pub(super) struct Turns {
     by_trace: HashMap<TraceId, usize>,
     by_prompt_id: HashMap<String, TraceId>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::assembly::Assembly;
 use super::event::{self, Content};
-use super::invocation::{Draft, details, events, lists};
+use super::invocation::{InvocationDraft, details, events, lists};
 use super::table::{CASE, INVOCATION, SESSION, SET};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object};
@@ -20,10 +20,10 @@ use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{ScopeId, Transcript};
 use crate::transcript::{content, facts};
 
-/// Facts that a case has a place for.
+/// Facts that have their own field in a case.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
 
-/// One set of all runs; none if the runs contain no messages.
+/// One set of all runs; empty if the runs contain no messages.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
     let (mut losses, mut names, mut cases) = (Losses::new(&PLACED), Ids::default(), Vec::new());
     let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
@@ -62,7 +62,7 @@ impl<'a> Assembly<'a, '_> {
         let run = self.run;
         let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
         while let Some((_, mut scopes)) = self.scopes.pop_first() {
-            // The run's answer is the last response, whichever conversations lie outside its agents.
+            // Auxiliary conversations come first, so that the run's answer is the last response.
             scopes.sort_by_key(|scope| !is_auxiliary(scope));
             for scope in scopes {
                 let conversation = self.conversation(scope);
@@ -160,7 +160,7 @@ impl<'a> Assembly<'a, '_> {
         let mut out = Vec::with_capacity(list.len());
         for (at, round) in list.iter().enumerate() {
             let is_old = round.is_old();
-            let mut draft = Draft::default();
+            let mut draft = InvocationDraft::default();
             if let Some(prompts) = prompts.take_if(|prompts| !is_old && !prompts.is_empty()) {
                 for (author, prompts) in prompts {
                     draft.agents.entry(author).or_default().0 = prompts;

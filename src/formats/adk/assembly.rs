@@ -18,20 +18,20 @@ use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
 /// A run and what its cases share.
 pub(super) struct Assembly<'a, 'l> {
     pub(super) run: &'a Run,
-    /// Calls, responses and words as lists instead of events.
+    /// Write calls, responses and words as lists instead of events.
     pub(super) lists: bool,
-    /// Whether called agents are separate cases instead of events.
+    /// Write called agents as separate cases instead of events.
     pub(super) cases: bool,
     pub(super) results: Results<'a>,
     pub(super) transcript: Transcript<'a>,
     pub(super) turns: TurnFacts<'a>,
-    /// Conversations not written yet, by the tool that called the agent.
+    /// Conversations not yet written, by the tool that called the agent.
     pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) losses: &'l mut Losses,
 }
 
 impl<'a> Assembly<'a, '_> {
-    /// What lies outside the rounds of an agent.
+    /// Reports what lies outside an agent's rounds.
     pub(super) fn outside_rounds(&mut self, id: ScopeId, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
         let author = (!rounds.list.is_empty()).then(|| self.author(id, None));
         for exchange in &rounds.strays {
@@ -68,7 +68,7 @@ impl<'a> Assembly<'a, '_> {
         out
     }
 
-    /// The agent whose operation an exchange is: agents to which a run is passed on speak in one conversation.
+    /// The agent that an exchange belongs to: agents that hand a run on to one another share a conversation.
     pub(super) fn author(&self, id: ScopeId, exchange: Option<&Exchange<'a>>) -> Text<'a> {
         let run = self.run;
         let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
@@ -83,7 +83,7 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
-/// Whether a step contains only a change of state.
+/// Whether a step only records a change of state.
 fn is_state_change(step: &Step) -> bool {
     let operation = &step.operation;
     let has_more = operation.input.is_some() || operation.output.is_some() || operation.input_messages.is_some();

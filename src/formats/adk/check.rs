@@ -1,4 +1,4 @@
-//! The rules of ADK's reader, whose own errors name no place.
+//! The rules of ADK's reader, whose own errors do not say where they occurred.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
             format!("expected an eval set (an object with `eval_cases`), found {}", shown(document)),
         );
     };
-    // ADK takes both spellings of a key.
+    // ADK accepts both spellings of a key.
     let set = snake(&Value::Object(set.clone()), 0);
     let Some(set) = set.as_object() else { return };
     SET.check(set, place, found);
@@ -57,7 +57,7 @@ fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Viol
     responses(data, place.key("intermediate_responses"), found);
 }
 
-/// Pairs of an author and parts.
+/// Checks pairs of an author and parts.
 fn responses(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
     let pairs = data.get("intermediate_responses").and_then(Value::as_array);
     for (at, pair) in pairs.into_iter().flatten().enumerate() {
@@ -76,7 +76,7 @@ fn responses(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violati
     }
 }
 
-/// Objects whose keys are data.
+/// Members with objects whose keys are data, not names of fields.
 const DATA_KEYS: [&str; 6] = [
     "args",
     "response",
@@ -85,14 +85,14 @@ const DATA_KEYS: [&str; 6] = [
     "app_details",
     "conversation_scenario",
 ];
-/// Deeper values hold data only.
-const DEEPEST: usize = 12;
+/// Deeper values only hold data.
+const MAX_DEPTH: usize = 12;
 
-/// The same with keys in snake case, but for objects whose keys are data.
+/// Converts keys to snake case, except in objects whose keys are data.
 pub(super) fn snake(value: &Value, depth: usize) -> Value {
     match value {
         Value::Array(list) => list.iter().map(|item| snake(item, depth)).collect(),
-        Value::Object(map) if depth < DEEPEST => {
+        Value::Object(map) if depth < MAX_DEPTH => {
             let named = map.iter().map(|(key, value)| {
                 let key = snake_key(key);
                 let is_data = DATA_KEYS.contains(&key.as_str());
@@ -108,7 +108,7 @@ pub(super) fn snake(value: &Value, depth: usize) -> Value {
 pub(super) fn is_snake(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(list) => list.iter().all(|item| is_snake(item, depth)),
-        Value::Object(map) if depth < DEEPEST => map.iter().all(|(key, value)| {
+        Value::Object(map) if depth < MAX_DEPTH => map.iter().all(|(key, value)| {
             let is_data = DATA_KEYS.contains(&key.as_str());
             !key.bytes().any(|byte| byte.is_ascii_uppercase()) && (is_data || is_snake(value, depth + 1))
         }),

@@ -14,9 +14,9 @@ use crate::transcript::{calls, content};
 #[derive(Default)]
 pub(super) struct Event<'a> {
     pub(super) author: Text<'a>,
-    /// None for the model call of the final response.
+    /// `None` for the model call of the final response.
     pub(super) content: Option<Content<'a>>,
-    /// The tokens and the name of the model.
+    /// The token counts and the name of the model.
     counts: Object<'a>,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn parts<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut
     out
 }
 
-/// A picture, a sound or a file with a URL.
+/// A picture, sound or file that has a URL.
 fn file(media: &Media) -> Option<Object<'_>> {
     let uri = media
         .uri
@@ -121,8 +121,8 @@ pub(super) fn call<'a>(id: Text<'a>, name: &'a str, arguments: Object<'a>) -> Ob
     PART.given([("function_call", call.into())])
 }
 
-/// A function's response, which is an object: ADK itself writes other results as `result`, errors as `error`. The flag is whether
-/// the result was wrapped.
+/// A function's response, which must be an object: like ADK, wraps any other result in `result`, an error in `error`. The flag says
+/// whether the result was wrapped.
 pub(super) fn response<'a>(id: Text<'a>, name: &'a str, value: Json<'a>, failure: Option<&'a Failure>) -> (Object<'a>, bool) {
     let (value, wrapped) = match value {
         Json::Object(object) => (object, false),
@@ -139,7 +139,7 @@ pub(super) fn response<'a>(id: Text<'a>, name: &'a str, value: Json<'a>, failure
     (PART.given([("function_response", response.into())]), wrapped)
 }
 
-/// The tokens of a model call and the model. The reader's numbers end with 63 bits, and it counts thoughts beside the candidates.
+/// The token counts and model of a call. The reader's numbers have 63 bits, and it counts thoughts separately from candidates.
 fn counts(operation: &Operation) -> Object<'_> {
     let mut out = of_operation(&EVENT, operation);
     if let Some(Json::Object(usage)) = out.get_mut(USAGE_METADATA) {
@@ -156,7 +156,7 @@ fn counts(operation: &Operation) -> Object<'_> {
 
 const USAGE_METADATA: &str = "usage_metadata";
 
-/// Counts that an event has no field for.
+/// Token counts for which an event has no field.
 pub(super) fn unwritten_counts(operation: &Operation) -> impl Iterator<Item = &'static str> {
     let written = counts(operation);
     let is_written = move |field: Field| {

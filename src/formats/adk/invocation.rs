@@ -17,7 +17,7 @@ use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, Sco
 
 /// An invocation under construction.
 #[derive(Default)]
-pub(super) struct Draft<'a> {
+pub(super) struct InvocationDraft<'a> {
     pub(super) events: Vec<Event<'a>>,
     pub(super) answer: Option<Content<'a>>,
     /// Instructions and tools by agent.
@@ -25,8 +25,8 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Assembly<'a, '_> {
-    /// The answer that only an agent or chain has; the previous final words become an event.
-    pub(super) fn answer(&mut self, draft: &mut Draft<'a>, id: ScopeId, words: Text<'a>) {
+    /// Adds an answer that only an agent or chain records; the previous final words become an event.
+    pub(super) fn answer(&mut self, draft: &mut InvocationDraft<'a>, id: ScopeId, words: Text<'a>) {
         let new = vec![event::text(words)];
         if let Some(before) = draft.answer.take().filter(|before| before.parts != new) {
             let place = draft.events.iter_mut().rev().find(|event| event.content.is_none());
@@ -38,10 +38,10 @@ impl<'a> Assembly<'a, '_> {
         draft.answer = Some(Content::models(new));
     }
 
-    /// An exchange as events; `is_answer`: its words are the final response.
+    /// Adds an exchange as events; `is_answer`: its words are the final response.
     pub(super) fn exchange(
         &mut self,
-        draft: &mut Draft<'a>,
+        draft: &mut InvocationDraft<'a>,
         id: ScopeId,
         exchange: &Exchange<'a>,
         is_answer: bool,
@@ -53,7 +53,7 @@ impl<'a> Assembly<'a, '_> {
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         let own = exchange.step.and_then(|step| step.of(run)).filter(|_| !is_message);
         if let Some(own) = own {
-            // A call describes what it ran.
+            // An operation that no model asked for is described by its call.
             if exchange.kind != ExchangeKind::Unasked {
                 let author = self.author(id, Some(exchange));
                 self.step(own, &author, None);
@@ -109,7 +109,7 @@ impl<'a> Assembly<'a, '_> {
         if !event.is_empty() {
             draft.events.push(event);
         }
-        // The responses of one event's calls are in one event, but for those between which an agent speaks.
+        // Responses to one event's calls share an event, unless an agent speaks between them.
         let mut responses = Vec::new();
         for (called, response) in answered {
             if !called.is_empty() {
@@ -123,15 +123,15 @@ impl<'a> Assembly<'a, '_> {
         self.respond(draft, id, exchange, &mut responses);
     }
 
-    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, exchange: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
+    fn respond(&self, draft: &mut InvocationDraft<'a>, id: ScopeId, exchange: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
             let content = Content::users(std::mem::take(responses));
             draft.events.push(Event::new(self.author(id, Some(exchange)), content));
         }
     }
 
-    /// The conversation of an agent that a tool called, as separate events.
-    fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
+    /// Adds the conversation of an agent that a tool called, as separate events.
+    fn called(&mut self, draft: &mut InvocationDraft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
         self.outside_rounds(id, &of_rounds, &exchanges.rest);
@@ -153,7 +153,7 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// The losses of an operation: what its events do not contain. `asked`: the call that it ran.
+    /// Records what the events of an operation leave out. `asked`: the call that it ran.
     fn step(&mut self, step: &'a Step, author: &str, asked: Option<&ExchangeCall<'a>>) {
         let is_model_call = asked.is_none() && crate::transcript::is_model_call(step);
         let turns = &self.turns;
@@ -218,7 +218,7 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
-/// Events as they are.
+/// Events, unchanged.
 pub(super) fn events(events: Vec<Event<'_>>) -> Object<'_> {
     EVENTS.given([("invocation_events", events.into_iter().map(Event::record).collect())])
 }
@@ -250,7 +250,7 @@ pub(super) fn lists(events: Vec<Event<'_>>) -> Object<'_> {
     ])
 }
 
-/// Instructions and tools as ADK has them.
+/// Instructions and tools in ADK's form.
 pub(super) fn details<'a>(agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, OfferedTools<'a>)>) -> Object<'a> {
     let mut out = Object::new();
     for (name, (prompts, tools)) in agents {

@@ -7,7 +7,7 @@
 //! | conversation of an agent | an eval case |
 //! | a user message and what followed; earlier history too | an invocation |
 //! | user message; else the agent's input | `user_content` |
-//! | last message without calls; the answer that only an agent or chain has | `final_response` |
+//! | last message without calls; an answer that only an agent or chain records | `final_response` |
 //! | words and calls before | `intermediate_data.invocation_events`: one event per model call, with `author`, `usage_metadata`, `model_version` |
 //! | reasoning | a part with `thought` |
 //! | tool's result, whenever it arrived | `function_response` in the event after the one with its call |
@@ -16,7 +16,7 @@
 //! | agent that a tool called | events with the agent as author, between call and response |
 //! | conversation of a judge or a guardrail | a separate case |
 //! | system prompts, offered tools | `app_details`: the prompts in the case's first invocation of the run |
-//! | name of the run's agent, person | `session_input`: `app_name`, `user_id` |
+//! | name of the run's agent, user | `session_input`: `app_name`, `user_id` |
 //! | changes of state | `session_input.state` before the first of each key, `final_session_state` after the last |
 //! | picture, sound, file with a URL | `file_data` |
 //!
@@ -27,8 +27,8 @@
 //! | `adk.subagents=events` | called agents in the events of the caller (the default) |
 //! | `adk.subagents=cases` | called agents as separate cases |
 //!
-//! ADK's metric `tool_trajectory_avg_score` compares all calls of `intermediate_data`, in which `AgentTool` leaves out what the
-//! called agent does: for it, write `adk.subagents=cases`.
+//! ADK's metric `tool_trajectory_avg_score` compares all calls in `intermediate_data`, where `AgentTool` leaves out what the
+//! called agent does: write `adk.subagents=cases` for it.
 //!
 //! # Limits of the readers
 //!
@@ -38,13 +38,13 @@
 //! # What is lost
 //!
 //! Times (except the start of each invocation), cost, parameters, errors together with a result that is not text, earlier
-//! results of a call, other choices, opaque reasoning, rewards and judgements, the resource, operations outside the
-//! conversation, the tokens of an agent or a chain, and inputs and outputs of it that no turn contains.
+//! results of a call, other choices, opaque reasoning, rewards and evaluations, the resource, operations outside the
+//! conversation, the tokens of an agent or a chain, and those of its inputs and outputs that no turn contains.
 //! Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
 //! `result`, and an error as `error`, as ADK does. A call id that already exists in the case gets a number appended. With
-//! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
+//! `lists`, tokens and models are lost, too. A run without messages and calls produces no case.
 //!
-//! # Where values are from
+//! # Where values come from
 //!
 #![doc = include_str!("mapping.md")]
 
@@ -63,7 +63,6 @@ use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Adk;
 

@@ -6,7 +6,6 @@ use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::source::Part;
 use crate::operation::Field as F;
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&SET);
 
 records! {
@@ -44,7 +43,7 @@ records! {
     }
 }
 
-/// Events come alone, or there are lists.
+/// Either events or lists.
 pub(super) static DATA: Variants = Variants {
     common: record! { "intermediate data" {} },
     of: &[(Tag::Has("invocation_events"), &EVENTS), (Tag::Other, &LISTS)],

@@ -1,8 +1,8 @@
-//! A run to trajectories: which conversations make which, and the facts around their steps.
+//! Converts a run to trajectories: assigns conversations to trajectories, and adds the facts around their steps.
 
 use std::collections::BTreeMap;
 
-use super::draft::Draft;
+use super::draft::StepList;
 use super::step;
 use super::table::{CALL, OBSERVATION, REFERENCE};
 use crate::document::choice::Options;
@@ -30,7 +30,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Objec
         scopes,
         files: Vec::new(),
     };
-    let mut main = Draft::new(options);
+    let mut main = StepList::new(options);
     let outside = |utterance: &&Utterance| !utterance.in_conversation;
     let question = run.question.as_ref().filter(outside);
     main.steps
@@ -40,11 +40,11 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Objec
     let (auxiliary, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_auxiliary);
     assembly.fill(&mut main, &own, 0);
     assembly.auxiliary_trajectories(&mut main, &auxiliary);
-    // Agents whose calling tool is not in the document come after the others.
+    // Agents whose calling tool is not in the document come last.
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
     }
-    // A separate step may contain it.
+    // The last step may already contain the answer.
     let is_said = |words: &Utterance| {
         main.steps.last().is_some_and(|last| {
             let is = |key: &str, words: Option<&str>| words.is_some() && last.fields.get(key).is_some_and(|value| value.as_str() == words);
@@ -63,21 +63,21 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Objec
     first.ok().into_iter().chain(files).collect()
 }
 
-/// What all trajectories of a run need.
+/// State shared by all trajectories of a run.
 pub(super) struct Assembly<'a, 'o> {
     pub(super) run: &'a Run,
     options: &'o Options,
     pub(super) results: Results<'a>,
     words: ConversationWords<'a>,
     transcript: Transcript<'a>,
-    /// Conversations that are in no trajectory yet, by the tool that called the agent.
+    /// Conversations not yet in a trajectory, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     /// Documents of sub-agents; `None` while one is written.
     files: Vec<Option<Assembled<Object<'a>>>>,
 }
 
 impl<'a> Assembly<'a, '_> {
-    fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
+    fn fill(&mut self, draft: &mut StepList<'a>, scopes: &[ScopeId], depth: usize) {
         for exchanges in self.transcript.exchanges_of(scopes) {
             for exchange in &exchanges.list {
                 self.exchange(draft, exchange, depth);
@@ -88,8 +88,8 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// One exchange as a step. What an operation only repeats is no step.
-    fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, depth: usize) {
+    /// Adds an exchange as one step. An operation that only repeats others adds none.
+    fn exchange(&mut self, draft: &mut StepList<'a>, exchange: &Exchange<'a>, depth: usize) {
         let (run, own) = (self.run, exchange.step.and_then(|step| step.of(self.run)));
         if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
@@ -137,7 +137,7 @@ impl<'a> Assembly<'a, '_> {
             }
             let name = chat::name(run, asked);
             let tool = asked.tool.and_then(|tool| tool.of(run));
-            // The step of a separate operation has all its facts.
+            // A separate operation has all its facts on the step.
             let about = tool.filter(|_| asked.call.is_some() || asked.tool != exchange.step);
             let call = CALL.given([
                 ("tool_call_id", id.clone().into()),
@@ -179,12 +179,12 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// Conversations of judges and guardrails: trajectories that no result names.
-    fn auxiliary_trajectories(&mut self, draft: &mut Draft<'a>, auxiliary: &[ScopeId]) {
+    /// Adds conversations of judges and guardrails, as trajectories that no result refers to.
+    fn auxiliary_trajectories(&mut self, draft: &mut StepList<'a>, auxiliary: &[ScopeId]) {
         let mode = self.options.get("atif.subagents");
         for scope in auxiliary {
             let one = std::slice::from_ref(scope);
-            // Without other steps they are the subject of the trajectory.
+            // Without other steps they are the trajectory itself.
             if mode == Some("inline") || draft.steps.is_empty() {
                 self.fill(draft, one, 0);
             } else {
@@ -193,13 +193,13 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// The conversations of the agents that a tool called.
+    /// Takes the conversations of the agents that a tool called.
     fn called(&mut self, tool: StepId, depth: usize) -> Option<Vec<ScopeId>> {
         (depth < NESTING_LIMIT).then(|| self.scopes.remove(&Some(tool))).flatten()
     }
 
-    /// Writes a sub-agent's trajectory. What names it.
-    fn subagent(&mut self, above: &mut Draft<'a>, scopes: &[ScopeId], as_file: bool, depth: usize) -> Option<Object<'a>> {
+    /// Writes a sub-agent's trajectory; returns a reference to it.
+    fn subagent(&mut self, above: &mut StepList<'a>, scopes: &[ScopeId], as_file: bool, depth: usize) -> Option<Object<'a>> {
         let run = self.run;
         let first = scopes.first()?;
         let span = run.scopes.get(*first).and_then(|scope| run.steps.get(scope.step?)?.span_id);
@@ -211,7 +211,7 @@ impl<'a> Assembly<'a, '_> {
         if as_file {
             self.files.push(None);
         }
-        let mut draft = Draft::new(self.options);
+        let mut draft = StepList::new(self.options);
         self.fill(&mut draft, scopes, depth + 1);
         above.spend(draft.cost);
         let written = match draft.finish(run, Some(*first), id.clone()) {
@@ -232,8 +232,8 @@ impl<'a> Assembly<'a, '_> {
         Some(REFERENCE.given([("trajectory_id", id.into())]))
     }
 
-    /// An operation without a step.
-    fn operation(&self, draft: &mut Draft<'a>, id: StepId) {
+    /// Lists an operation that has no step.
+    fn operation(&self, draft: &mut StepList<'a>, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
         if let Some(content) = self.words.listed(self.run, &self.results, step) {
             let mut shown = facts::identity(step);
@@ -243,8 +243,8 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
-/// The conversations of each agent that a tool called: agents with separate spans, which it called in parallel, have
-/// separate trajectories. What is inside an agent goes with it.
+/// Groups the conversations that a tool called by agent: agents with separate spans, called in parallel, get separate
+/// trajectories. Conversations nested in an agent stay with it.
 fn side_by_side(run: &Run, scopes: &[ScopeId]) -> Vec<Vec<ScopeId>> {
     let mut out: Vec<Vec<ScopeId>> = Vec::new();
     let mut places: HashMap<ScopeId, usize> = HashMap::default();

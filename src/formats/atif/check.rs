@@ -1,4 +1,4 @@
-//! The rules that all readers of ATIF share beside the types of their models: the order of steps, and what belongs together.
+//! The rules that all readers of ATIF share, apart from the types of their models: the order of steps, and what belongs together.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::document::rules::own_ids;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::time;
 
-/// Fields of agent steps alone.
+/// Fields that only agent steps have.
 const OF_AGENTS: [&str; 5] = ["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
 
 const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// Canonical types of audio, and the aliases that readers know.
+/// Canonical types of audio, and the aliases that readers accept.
 const AUDIO: &[&str] = &[
     "audio/wav",
     "audio/mpeg",
@@ -154,7 +154,7 @@ fn parts(place: JsonPath<'_>, content: &Value, found: &mut Violations) {
     }
 }
 
-/// A date or a time, with a zone or without, as it is read.
+/// Whether a text is a date or a time, with or without a zone, as the reader accepts it.
 fn is_iso_8601(text: &str) -> bool {
     time(text).or_else(|| time(&format!("{text}T00:00:00"))).is_some()
 }

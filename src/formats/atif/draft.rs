@@ -19,7 +19,7 @@ use crate::transcript::ids::Ids;
 pub(super) struct Step<'a> {
     /// Its fields, in any order.
     pub(super) fields: Object<'a>,
-    /// What else is known.
+    /// Other facts.
     pub(super) extra: Object<'a>,
 }
 
@@ -40,9 +40,9 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Its steps, and what they add to the whole.
+/// The trajectory's steps, and what they add to the whole.
 #[derive(Default)]
-pub(super) struct Draft<'a> {
+pub(super) struct StepList<'a> {
     pub(super) steps: Vec<Step<'a>>,
     pub(super) ids: Ids<'a>,
     pub(super) losses: Vec<Loss>,
@@ -56,7 +56,7 @@ pub(super) struct Draft<'a> {
     pub(super) has_sound: bool,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> StepList<'a> {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             keeps_media: options.is("atif.media", "files"),
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes the operations of a trajectory without steps.
+    /// Takes over the operations of a trajectory without steps.
     pub(super) fn take_silent(&mut self, silent: Self) {
         self.losses.extend(silent.losses);
         self.subagents.extend(silent.subagents);
@@ -81,7 +81,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The trajectory; where it has no step, the draft.
+    /// The trajectory; `Err` returns the draft if it has no steps.
     pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Object<'a>>, Box<Self>> {
         if self.steps.is_empty() {
             return Err(Box::new(self));
@@ -118,7 +118,7 @@ impl<'a> Draft<'a> {
             ("tool_definitions", tools.list()),
             ("extra", about.into()),
         ]);
-        // If no model call records tokens and cost, its agent may.
+        // If no model call records tokens and cost, use those of its agent.
         let is_outer = scope.is_some_and(|scope| scope.called_by.is_none());
         let agents = if is_outer { run.metered_agents() } else { Vec::new() };
         let total = |key: &str, count: fn(&TokenCount) -> Option<u64>| -> Json<'a> {
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Sounds came with version 1.8; some readers know none later than 1.7.
+/// Sounds require version 1.8; some readers only accept versions up to 1.7.
 fn version_of(has_sound: bool, subagents: &[Object<'_>]) -> &'static str {
     let has_it = |inner: &Object<'_>| Some(inner.get("schema_version")?.as_str()? == VERSION_WITH_SOUND);
     let of_inner = subagents.iter().any(|inner| has_it(inner) == Some(true));

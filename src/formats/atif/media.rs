@@ -1,4 +1,4 @@
-//! Images and sounds: an address that readers can fetch, or a file next to the document.
+//! Images and sounds: a URL that readers can fetch, or a file next to the document.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::operation::{Message, Part};
 use crate::run::{EntryKind, Run};
 use crate::span::hex;
 
-/// The types that readers take, with the endings of their files; the first is the type's own.
+/// The types that readers accept, with their file extensions; the first extension is used for writing.
 const TYPES: [(&str, &[&str]); 12] = [
     ("image/png", &["png"]),
     ("image/jpeg", &["jpg", "jpeg"]),
@@ -42,7 +42,7 @@ const ALIASES: [(&str, &str); 9] = [
     ("audio/x-aiff", "audio/aiff"),
 ];
 
-/// A content part for an image or a sound. `keeps_files`: what is recorded inline becomes a file; without that it has no part.
+/// A content part for an image or a sound. With `keeps_files`, inline data becomes a file; otherwise it has no part.
 pub(super) fn part<'a>(part: &'a Part, keeps_files: bool) -> Option<Object<'a>> {
     let Part::Media(media) = part else { return None };
     let (mime, path): (&'static str, Text<'a>) = match media.uri.as_deref() {
@@ -67,7 +67,7 @@ pub(super) fn part<'a>(part: &'a Part, keeps_files: bool) -> Option<Object<'a>> 
     Some(PART.given([("type", kind.into()), ("source", source.into())]))
 }
 
-/// The type by the name that all readers take.
+/// The canonical name of a type, if readers accept it.
 fn known(mime: &str) -> Option<&'static str> {
     let mime = mime.trim().to_ascii_lowercase();
     let mime = ALIASES
@@ -82,7 +82,7 @@ fn type_of_ending(ending: &str, modality: &str) -> Option<&'static str> {
     TYPES.iter().find(fits).map(|(mime, _)| *mime)
 }
 
-/// The type and the base64 text of what is recorded inline.
+/// The type and base64 text of inline data.
 fn inline(media: &Media) -> Option<(&'static str, &str)> {
     if let Some(rest) = media.uri.as_deref().and_then(|uri| uri.strip_prefix("data:")) {
         let (about, text) = rest.split_once(',')?;
@@ -98,7 +98,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).or_else(|_| STANDARD_NO_PAD.decode(text)).ok()
 }
 
-/// The same bytes are the same file.
+/// The name of a file: equal bytes share one file.
 fn name(mime: &str, text: &str) -> String {
     let digest = Sha256::digest(text.trim().as_bytes());
     let own = TYPES.iter().find(|(own, _)| *own == mime);
@@ -106,7 +106,7 @@ fn name(mime: &str, text: &str) -> String {
     format!("media/{}.{ending}", hex(digest.get(..8).unwrap_or_default()))
 }
 
-/// The files that documents of these runs name.
+/// The files that documents of these runs refer to.
 pub(super) fn files(runs: &[Run]) -> BTreeMap<String, Vec<u8>> {
     let mut out = BTreeMap::new();
     let mut take = |message: &Message| {

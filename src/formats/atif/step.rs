@@ -1,6 +1,6 @@
 //! One step, with its calls, results and facts.
 
-use super::draft::{Draft, Step};
+use super::draft::{Step, StepList};
 use super::media;
 use super::table::{METRICS, MORE_METRICS, PART, RESULT};
 use crate::document::json::{Json, Object, Text};
@@ -14,7 +14,7 @@ use crate::transcript::step_record::of_operation;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind};
 use crate::transcript::{chat, content, facts};
 
-/// Facts with their own field in a step, beside `tool_definitions`, which the agent has.
+/// Facts with their own field in a step, besides `tool_definitions`, which belong to the agent.
 const PLACED: [&str; 8] = [
     "model",
     "usage",
@@ -35,7 +35,7 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> St
     }
 }
 
-/// Words that only an agent or a chain has.
+/// A step of words that only an agent or a chain records.
 pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
     let mut step = new(
         source,
@@ -48,7 +48,7 @@ pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &
 }
 
 /// The step of an exchange, without its calls; `None` if it is empty.
-pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, exchange: &Exchange<'a>) -> Option<Step<'a>> {
+pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut StepList<'a>, exchange: &Exchange<'a>) -> Option<Step<'a>> {
     let own = exchange.step.and_then(|step| step.of(run));
     let span = own.and_then(|own| own.span_id);
     let mut step = match exchange.kind {
@@ -120,8 +120,8 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
     Some(step)
 }
 
-/// Text; a list of parts where readers can load an image or a sound. A `data:` URL crashes validators.
-fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>) -> Json<'a> {
+/// Text, or a list of parts if readers can load an image or a sound. A `data:` URL would crash validators.
+fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut StepList<'a>) -> Json<'a> {
     let (text, reason) = chat::content(message);
     let Some(reason) = reason else { return text.into() };
     let media: Vec<Option<Object<'a>>> = message.parts.iter().map(|part| media::part(part, draft.keeps_media)).collect();
@@ -201,7 +201,7 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     invocation.add_filled("framework", run.agent.framework.as_deref());
     out.add("invocation", invocation);
     let is_model_call = crate::transcript::is_model_call(step);
-    // The id of its call is in the step.
+    // The step already has the id of its call.
     let is_tool = step.operation.kind == Kind::Tool;
     let mut all = facts::all(run, step);
     all.retain(|key, _| !(is_tool && key == "tool_call_id" || is_model_call && PLACED.contains(&key)));
@@ -209,20 +209,20 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     out
 }
 
-/// The result of a call; `None` where it has none.
+/// The result of a call; `None` if it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
     let (content, extra) = given(run, results, asked)?;
     Some(RESULT.given([("source_call_id", id.into()), ("content", content), ("extra", extra.into())]))
 }
 
-/// A result of which neither the call nor the tool was recorded.
+/// A result whose call and tool were not recorded.
 pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Object<'a> {
     let mut out = Object::from([("tool_call_id", asked.id.clone().into())]);
     out.add_filled("content", asked.results.last().map(|last| chat::result(run, results, *last).0));
     out
 }
 
-/// What a tool gave back, and what is known of it.
+/// A tool's result, and other facts about it.
 fn given<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<(Json<'a>, Object<'a>)> {
     let (last, earlier) = asked.results.split_last()?;
     let (content, failure) = chat::result(run, results, *last);

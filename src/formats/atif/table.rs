@@ -1,4 +1,4 @@
-//! ATIF's records, which all readers share. Unknown values are left out: readers refuse nulls.
+//! ATIF's records, shared by all readers. Unknown values are left out, because readers reject nulls.
 
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word,
@@ -7,13 +7,12 @@ use crate::document::shape::{Tag, Variants, record, records};
 use crate::document::source::Part;
 use crate::operation::Field as F;
 
-/// The version that every reader takes.
+/// The version that every reader accepts.
 pub(super) const VERSION: &str = "ATIF-v1.7";
 
 /// The version of a trajectory with sounds.
 pub(super) const VERSION_WITH_SOUND: &str = "ATIF-v1.8";
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&TRAJECTORY);
 
 const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
@@ -65,7 +64,7 @@ records! {
     }
 }
 
-/// What a part of each type has.
+/// The fields of each type of part.
 static PARTS: Variants = Variants {
     common: record! { "a content part" {} },
     of: &[

@@ -1,4 +1,4 @@
-//! A value of a document with its place, so that every refusal can name it.
+//! A value of a document with its place, so that every refusal can name the place.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ use crate::span::UnixNanos;
 pub(in crate::formats) struct At<'a> {
     pub(in crate::formats) value: &'a Value,
     pub(in crate::formats) path: String,
-    /// The same place as a JSON pointer.
+    /// The place as a JSON pointer.
     pub(in crate::formats) pointer: String,
-    /// The same place, counted from where the document's trace begins: the same wherever the document is. Ids come from it.
+    /// The place relative to the start of the document's trace, independent of where the document is. Ids are derived from it.
     pub(in crate::formats) own: String,
     format: &'static str,
 }
@@ -49,7 +49,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Refuses the document for the first rule that it breaks.
+    /// Refuses the document if it breaks a rule, naming the first one.
     pub(in crate::formats) fn refuse_first(&self, found: Violations) -> Result<(), DisassembleError> {
         match found.into_list().0.into_iter().next() {
             Some(Violation { path, message }) => Err(DisassembleError::Refused {
@@ -77,7 +77,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A member, null or not.
+    /// A member, which may be null.
     pub(in crate::formats) fn get(&self, key: &str) -> Option<Self> {
         self.value.get(key).map(|value| self.member(key, value))
     }
@@ -119,7 +119,7 @@ impl<'a> At<'a> {
             .ok_or_else(|| self.refuse(format!("expected text, found {}", kind_of(self.value))))
     }
 
-    /// A whole number, 12.0 too; `None` if it does not fit an `i64`.
+    /// An integer, which may be written 12.0; `None` if it does not fit an `i64`.
     #[expect(clippy::cast_possible_truncation, reason = "it is small, and has no fraction")]
     pub(in crate::formats) fn integer(&self) -> Result<Option<i64>, DisassembleError> {
         const EXACT: f64 = 9e15;
@@ -129,18 +129,18 @@ impl<'a> At<'a> {
         Ok(self.value.as_i64().or_else(small))
     }
 
-    /// The object in a member; an empty one if it is missing or null.
+    /// The object in a member; empty if the member is missing or null.
     pub(in crate::formats) fn object_of(&self, key: &str) -> Result<Map<String, Value>, DisassembleError> {
         Ok(self.some(key).map(|at| at.object().cloned()).transpose()?.unwrap_or_default())
     }
 
-    /// The text of a member, if it is present and not null.
+    /// The text of a member; `None` if it is missing or null.
     pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
         self.some(key).map(|at| at.text()).transpose()
     }
 }
 
-/// A time in ISO 8601; without an offset it is UTC.
+/// Parses a time in ISO 8601; without an offset it is UTC.
 pub(in crate::formats) fn time(text: &str) -> Option<UnixNanos> {
     let text = text.trim();
     let stamp = text

@@ -1,12 +1,12 @@
-//! A conversation of an agent while a document is read: the messages so far, additional input of the next model call, and calls
-//! that wait for their results.
+//! State of an agent's conversation while a document is read: the messages so far, further input of the next model call, and calls
+//! waiting for their results.
 
 use serde_json::Value;
 
 use super::at::At;
 use super::operations::take_instructions;
 use super::trace_builder::TraceBuilder;
-use super::waiting::{Open, Waiting};
+use super::waiting::{PendingCall, PendingCalls};
 use crate::events::HistoryId;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 use crate::span::SpanId;
@@ -14,20 +14,20 @@ use crate::span::SpanId;
 /// A conversation.
 #[derive(Debug)]
 pub(in crate::formats) struct Dialogue {
-    /// The agent whose operations these are.
+    /// The agent that the conversation's operations belong to.
     pub(in crate::formats) agent: usize,
     history: HistoryId,
-    /// Said, and given to no model call; with the places.
-    unheard: Vec<(Message, String)>,
-    waiting: Waiting,
-    /// Whether a model was asked.
+    /// Messages not yet passed to a model call, with their places.
+    pending_input: Vec<(Message, String)>,
+    waiting: PendingCalls,
+    /// Whether the conversation has a model call.
     has_calls: bool,
 }
 
-/// What a call gave back.
+/// The result of a call.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Answer {
-    /// Its value, where it is not the text of the message.
+    /// The result, unless it is the text of the message.
     pub(in crate::formats) value: Option<Value>,
     /// Why the tool failed.
     pub(in crate::formats) failure: Option<Failure>,
@@ -38,25 +38,25 @@ impl Dialogue {
         Self {
             agent,
             history: builder.begin_history(),
-            unheard: Vec::new(),
-            waiting: Waiting::default(),
+            pending_input: Vec::new(),
+            waiting: PendingCalls::default(),
             has_calls: false,
         }
     }
 
-    /// Adds a message that is not the model's.
+    /// Adds a message not written by the model.
     pub(in crate::formats) fn hear(&mut self, message: Message, at: &At<'_>) {
-        self.unheard.push((message, at.own.clone()));
+        self.pending_input.push((message, at.own.clone()));
     }
 
-    /// Adds a system prompt of the next model call, before its other input.
+    /// Adds a system prompt to the next model call, before its other input.
     pub(in crate::formats) fn instruct(&mut self, prompt: Message, at: &At<'_>) {
-        self.unheard.insert(0, (prompt, at.own.clone()));
+        self.pending_input.insert(0, (prompt, at.own.clone()));
     }
 
-    /// No result answers the calls so far.
+    /// Stops waiting for results of the calls so far.
     pub(in crate::formats) fn forget_calls(&mut self) {
-        self.waiting = Waiting::default();
+        self.waiting = PendingCalls::default();
     }
 
     /// Adds a message that the model wrote before the run; it has no operation.
@@ -66,7 +66,7 @@ impl Dialogue {
         builder.history(self.history).push(message);
     }
 
-    /// Adds a model call whose input is the conversation so far, and returns its index.
+    /// Adds a model call whose input is the conversation so far; returns its index.
     pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, builder: &mut TraceBuilder) -> usize {
         self.take_in(builder);
         self.has_calls = true;
@@ -80,21 +80,21 @@ impl Dialogue {
     }
 
     fn take_in(&mut self, builder: &mut TraceBuilder) {
-        let unheard = std::mem::take(&mut self.unheard).into_iter();
-        builder.history(self.history).extend(unheard.map(|(message, _)| message));
+        let pending_input = std::mem::take(&mut self.pending_input).into_iter();
+        builder.history(self.history).extend(pending_input.map(|(message, _)| message));
     }
 
-    /// The call that a result with this id answers.
-    pub(in crate::formats) fn answered(&mut self, id: Option<&str>) -> Option<Open> {
+    /// Takes the call that a result with this id answers.
+    pub(in crate::formats) fn answered(&mut self, id: Option<&str>) -> Option<PendingCall> {
         self.waiting.take(id)
     }
 
-    /// Whether a call with this id waits for its result.
+    /// Whether a call with this id is waiting for its result.
     pub(in crate::formats) fn waits_for(&self, id: &str) -> bool {
         self.waiting.has(id)
     }
 
-    /// The operation that runs the first waiting call of the last message for which `matches` is true. It is added now.
+    /// The operation that runs the first waiting call of the last message that matches; it is added if necessary.
     pub(in crate::formats) fn running_tool(
         &mut self,
         at: &At<'_>,
@@ -110,12 +110,12 @@ impl Dialogue {
         open.tool
     }
 
-    /// The result of a call: the operation that ran it, and its message for the model. Its place in the builder, if the model called it
-    /// in this run.
+    /// Adds the result of a call: the operation that ran it, and its message to the model. Returns the operation's index, if the model
+    /// made the call in this run.
     pub(in crate::formats) fn result(
         &mut self,
         id: SpanId,
-        open: &Open,
+        open: &PendingCall,
         message: Message,
         answer: Answer,
         builder: &mut TraceBuilder,
@@ -133,14 +133,14 @@ impl Dialogue {
         place
     }
 
-    /// The end: words that no model was given are a person's input; instructions, where no model was asked at all, the agent's. A result
-    /// that no call asked for is nobody's words: only an export in the same format has it.
+    /// Ends the conversation. Words not passed to a model become user input; if no model was called, instructions become the agent's. A
+    /// result without a call is not represented: only an export to the same format restores it.
     pub(in crate::formats) fn finish(self, builder: &mut TraceBuilder) {
-        let unheard = match self.has_calls {
-            true => self.unheard,
-            false => take_instructions(self.unheard, self.agent, builder, |(message, _)| message),
+        let pending_input = match self.has_calls {
+            true => self.pending_input,
+            false => take_instructions(self.pending_input, self.agent, builder, |(message, _)| message),
         };
-        for (message, own) in unheard {
+        for (message, own) in pending_input {
             if message.role == Role::Tool {
                 continue;
             }
@@ -155,7 +155,7 @@ impl Dialogue {
     }
 }
 
-fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, builder: &mut TraceBuilder) -> usize {
+fn tool(id: SpanId, agent: usize, open: &PendingCall, answer: Answer, builder: &mut TraceBuilder) -> usize {
     let operation = Operation {
         tool: Some(Box::new(ToolUse {
             name: Some(open.call.name.clone()),
@@ -174,8 +174,8 @@ fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, builder: &mut Tra
     place
 }
 
-/// A tool's message to the model, for the call that it answers.
-pub(in crate::formats) fn tool_message(open: &Open) -> Message {
+/// The tool's message to the model for the call it answers.
+pub(in crate::formats) fn tool_message(open: &PendingCall) -> Message {
     Message {
         role: Role::Tool,
         name: Some(open.call.name.clone()),

@@ -1,31 +1,31 @@
-//! Why a text is refused.
+//! Errors of reading documents.
 
 use std::error::Error;
 use std::fmt;
 
-/// What a reader of documents gives.
+/// The result of a document reader.
 pub(in crate::formats) type Result<T> = std::result::Result<T, DisassembleError>;
 
-/// Why a text does not become spans.
+/// Why a text cannot be converted to spans.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DisassembleError {
-    /// It is no JSON.
+    /// The text is not JSON.
     Json {
         /// Where and why.
         source: serde_json::Error,
     },
-    /// No format, or more than one, looks like this.
+    /// No format matches, or more than one does.
     Unrecognised {
         /// What was found instead.
         detail: String,
     },
-    /// Spans cannot be made of this format's documents.
+    /// Documents of this format cannot be converted to spans.
     NoReader {
         /// The format's name.
         format: String,
     },
-    /// It looks like a form of `semconv/forms/`, whose table makes nothing of it.
+    /// It looks like a form of `semconv/forms/`, but the form's table cannot read it.
     Form {
         /// The place as a JSON path.
         path: String,

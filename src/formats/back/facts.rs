@@ -1,4 +1,4 @@
-//! Metadata of events in our own documents, read into operations again: the other direction of
+//! Reads metadata of events in this program's own documents back into operations: the inverse of
 //! `transcript/facts.rs`.
 
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::operation::{Cost, Evaluation, Failure, Field, Group as _, Kind, Opera
 use crate::transcript::content;
 use crate::transcript::fact_groups::{self, FactGroup};
 
-/// Reads what it knows; what it does not know, or what has another type, stays in the map.
+/// Reads known facts; unknown ones, and those of another type, stay in the map.
 pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {
     let is_tool = operation.kind == Kind::Tool;
     facts.retain(|key, value| !known(key, value, operation, is_tool));
@@ -34,7 +34,7 @@ pub(in crate::formats) fn take_text(facts: &mut Map<String, Value>, key: &str) -
     facts.shift_remove(key)?.as_str().map(str::to_owned)
 }
 
-/// Whether the operation now has this fact.
+/// Reads one fact; returns whether it is known and has the right type.
 fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> bool {
     if let Some((field, _)) = Field::FACTS.iter().find(|(_, name)| *name == key) {
         return fact(*field, value, operation);
@@ -75,7 +75,7 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
     }
 }
 
-/// Facts of few operations.
+/// Facts that few operations have.
 fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     match key {
         name if Training::NAMES.contains(&name) => operation.training.read_fact(name, value),
@@ -90,7 +90,7 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     }
 }
 
-/// Whether the field has this value now. One of another type makes no group where there is none.
+/// Sets the field if the value fits. A value of another type does not create a group.
 fn fact(field: Field, value: &Value, operation: &mut Operation) -> bool {
     let fits = field
         .slot(&mut Operation::default())
@@ -139,14 +139,14 @@ pub(in crate::formats) fn definition(value: &Value) -> Option<ToolDefinition> {
     })
 }
 
-/// A judgement of an operation.
+/// An evaluation of an operation.
 pub(in crate::formats) fn evaluation(value: &Value) -> Evaluation {
     let mut evaluation = Evaluation::default();
     evaluation.read_facts(value);
     evaluation
 }
 
-/// A failure as text, or as `{type, message, stacktrace}`.
+/// A failure as text, or as `{type, message, stacktrace}`; returns whether it was read.
 fn failure(value: &Value, operation: &mut Operation) -> bool {
     match value {
         Value::String(message) => {

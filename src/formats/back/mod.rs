@@ -1,13 +1,13 @@
 //! What the readers of all formats share. A reader converts documents to spans.
 //!
-//! Each format has a reader ([`TraceBuilder`]s of its documents: operations with their times and parents); `dialect/write` turns the
-//! operations into attributes. So an imported document is stored like any other trace, and can be exported in every format.
+//! Each format has a reader that produces a [`TraceBuilder`] per trace: operations with their times and parents. `dialect/write` turns
+//! the operations into attributes, so an imported document is stored like any other trace and can be exported to every format.
 //!
-//! The input of model calls is written once: the span of a call continues the conversation of the earlier call with the most
-//! input ([`Continuation`](crate::dialect::Continuation)), and has only what is new.
+//! The input of model calls is written only once: the span of a call continues the conversation of the earlier call with the most
+//! input ([`Continuation`](crate::dialect::Continuation)), and only holds what is new.
 //!
-//! A document is restored from its spans field for field. Without the [`remainder`] it still has the same messages, calls,
-//! results and agents. Reading a document twice gives the same spans with the same ids.
+//! A document is restored from its spans field for field. Without the [`remainder`], the restored document still has the same messages,
+//! calls, results and agents. Reading a document twice yields the same spans with the same ids.
 
 mod at;
 mod dialogue;
@@ -51,7 +51,7 @@ pub(in crate::formats) use operations::{
     add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched, take_instructions,
 };
 pub(in crate::formats) use parts::text_or_parts;
-pub(in crate::formats) use reader::{Gather, Reader};
+pub(in crate::formats) use reader::{Gather, ReaderFn};
 pub(in crate::formats) use record::{read as read_record, whole};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;

@@ -1,4 +1,4 @@
-//! The output of a model, if a document has it as one value next to other fields: the other direction of
+//! Reads a model's output that a document stores as one value next to other fields: the inverse of
 //! `io::chat_and_reasoning`.
 
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub(in crate::formats) fn read(output: Option<Value>, operation: &mut Operation)
     }
 }
 
-/// What the model thought, and its other choices, out of the metadata beside its answer.
+/// Reads the model's reasoning and other choices from the metadata next to its answer.
 pub(in crate::formats) fn read_thoughts(facts: &mut Map<String, Value>, operation: &mut Operation) {
     let text = facts.shift_remove("reasoning").and_then(|text| text.as_str().map(str::to_owned));
     let opaque = facts.shift_remove("reasoning_opaque");

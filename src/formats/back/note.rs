@@ -2,41 +2,41 @@
 
 use serde::Serialize;
 
-/// One thing that the spans do not represent as the document did.
+/// A difference between a document and its spans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Note {
     /// The place in the document, as a JSON path; for [`NoteKind::Beside`] as a JSON pointer.
     pub path: String,
-    /// What became of it.
+    /// How that part was treated.
     pub kind: NoteKind,
-    /// In words.
+    /// Description for people.
     pub detail: String,
 }
 
-/// What became of a part of a document.
+/// How a part of a document was treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// It was read as another type, as the format's own reader does.
+    /// Read as another type, as the format's own reader does.
     Coerced,
-    /// It names nothing, so it was attached by its position.
+    /// It does not say what it belongs to, so it was assigned by position.
     ByPosition,
     /// A time is missing; a substitute was set and marked.
     TimeUnknown,
-    /// An id could not be used and was derived.
+    /// An id could not be used; another was derived.
     IdDerived,
-    /// Another file was read as a part of it.
+    /// Another file was read as part of the document.
     Joined,
-    /// A file that it names is not read.
+    /// A file that it refers to was not read.
     FileMissing,
-    /// The same key comes again later in the object: the last value is read, this one is lost.
+    /// The key is repeated later in the object: the last value is read, this one is lost.
     KeyRepeated,
-    /// Another document before it has the same id: where both have a value for one place, only one is kept.
+    /// An earlier document has the same id: where both have a value for one place, only one is kept.
     SameId,
-    /// The form by which it is read has no place for it, or does not know it.
+    /// The form that reads it has no place for it, or does not know it.
     LeftOut,
-    /// Spans cannot represent it: it is in the root's `spanbridge.<format>` attribute and no other format shows it.
+    /// Spans cannot represent it: the root's `spanbridge.<format>` attribute keeps it, and no other format shows it.
     Beside,
 }

@@ -1,5 +1,5 @@
-//! Integers beyond 64 bits. A [`Value`] has the nearest double instead; the digits are kept here, by that double, and where one
-//! double represents several integers, by their places.
+//! Integers beyond 64 bits. A [`Value`] holds the nearest double instead; the digits are kept here, by that double, or by place if
+//! one double represents several integers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,21 +13,21 @@ use crate::json_tokens::{Kind, Tokens};
 /// The digits of integers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::formats) struct Numbers {
-    /// By the JSON text of the double that represents them.
+    /// Digits by the JSON text of the double that represents them.
     digits: BTreeMap<String, String>,
-    /// Doubles that represent several numbers.
+    /// Doubles that represent several integers.
     ambiguous: BTreeSet<String>,
-    /// Those of ambiguous doubles, by their JSON pointer.
+    /// Digits of ambiguous doubles, by JSON pointer.
     places: BTreeMap<String, String>,
 }
 
-/// No double has more digits before the point.
-const MOST_DIGITS: usize = 310;
+/// No double has more digits before the decimal point.
+const MAX_DIGITS: usize = 310;
 
-/// The JSON text of the double that a number is read as, unless it is kept as an integer.
+/// The JSON text of the double that a number is read as; `None` if it is read as an integer.
 fn as_double(token: &str) -> Option<String> {
     let is_kept = token != "-0" && (token.parse::<i64>().is_ok() || token.parse::<u64>().is_ok());
-    let number = token.parse::<f64>().ok().filter(|_| !is_kept && token.len() <= MOST_DIGITS)?;
+    let number = token.parse::<f64>().ok().filter(|_| !is_kept && token.len() <= MAX_DIGITS)?;
     Number::from_f64(number).map(|number| number.to_string())
 }
 
@@ -37,12 +37,12 @@ fn is_integer(token: &str) -> bool {
 }
 
 impl Numbers {
-    /// The large integers of a JSON text, and the value that was read of it.
+    /// The large integers of a JSON text, and of the value parsed from it.
     pub(in crate::formats) fn in_text(text: &str, value: &Value) -> Self {
         let mut this = Self::default();
         this.add_text(text);
         if !this.ambiguous.is_empty() {
-            // A repeated key means one value less: then no place is known.
+            // A repeated key leaves fewer values than tokens; then no place is known.
             let mut all = Vec::new();
             places(value, String::new(), &mut all);
             let tokens: Vec<&str> = numbers(text).collect();
@@ -55,9 +55,9 @@ impl Numbers {
         this
     }
 
-    /// The numbers with a fraction or an exponent that have more digits than fit a double.
+    /// The numbers with a fraction or an exponent that have more digits than a double holds.
     pub(in crate::formats) fn rounded(text: &str) -> impl Iterator<Item = &str> {
-        // A double keeps 15 digits, whichever they are, and up to 17 where they are those of a double.
+        // A double keeps any 15 digits, and up to 17 if they were written from a double.
         let digits = |token: &str| {
             let mantissa = token.split(['e', 'E']).next().unwrap_or_default();
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -66,7 +66,7 @@ impl Numbers {
         numbers(text).filter(move |token| token.len() > 17 && !is_integer(token) && digits(token) > 17)
     }
 
-    /// Adds those of a JSON text, without their places.
+    /// Adds the integers of a JSON text, without their places.
     pub(in crate::formats) fn add_text(&mut self, text: &str) {
         let mut others = BTreeSet::new();
         for token in numbers(text) {
@@ -96,7 +96,7 @@ impl Numbers {
         }
     }
 
-    /// Adds those of another document, without their places.
+    /// Adds the integers of another document, without their places.
     pub(in crate::formats) fn extend(&mut self, other: &Self) {
         for (double, digits) in &other.digits {
             self.add(double.clone(), digits.clone());
@@ -104,16 +104,16 @@ impl Numbers {
         self.ambiguous.extend(other.ambiguous.iter().cloned());
     }
 
-    /// The places below this pointer, relative to it.
+    /// Takes the places below this pointer, relative to it.
     pub(in crate::formats) fn take_places(&mut self, other: &Self, below: &str) {
-        // Those below follow one another.
+        // Places below the pointer are adjacent in the map.
         let from = format!("{below}/");
         let places = other.places.range(from.clone()..).take_while(|(place, _)| place.starts_with(&from));
         let inner = |(place, digits): (&String, &String)| Some((place.strip_prefix(below)?.to_owned(), digits.clone()));
         self.places.extend(places.filter_map(inner));
     }
 
-    /// Those in this value. `as_it_came`: the places are those of this value.
+    /// The integers in this value. `as_it_came`: places refer to this value.
     pub(in crate::formats) fn of_value(&self, value: &Value, as_it_came: bool) -> Self {
         let mut found = Self::default();
         if self.digits.is_empty() {
@@ -148,7 +148,7 @@ impl Numbers {
         }
     }
 
-    /// What is known of a double at this place.
+    /// The digits of a double at this place, if known.
     fn of(&self, number: &Number, place: &str) -> Option<&str> {
         if !number.is_f64() {
             return None;
@@ -163,26 +163,26 @@ impl Numbers {
         self.digits.is_empty() && self.places.is_empty()
     }
 
-    /// The doubles whose digits are known, and the digits.
+    /// Doubles that represent one integer, with its digits.
     pub(in crate::formats) fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
         let kept = self.digits.iter().filter(|(double, _)| !self.ambiguous.contains(*double));
         kept.map(|(double, digits)| (double.as_str(), digits.as_str()))
     }
 
-    /// The doubles that represent several numbers, and whether the places of these are known.
+    /// Doubles that represent several integers, and whether the places of these are known.
     pub(in crate::formats) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
         let placed: HashSet<String> = self.places.values().filter_map(|digits| as_double(digits)).collect();
         self.ambiguous.iter().map(move |double| (double.as_str(), placed.contains(double)))
     }
 
-    /// The JSON form in the attribute: pointers begin with a slash, doubles do not.
+    /// The JSON form for the attribute: pointers begin with a slash, doubles do not.
     pub(super) fn to_json(&self) -> Map<String, Value> {
         let kept = self.kept().map(|(double, digits)| (double.to_owned(), digits.into()));
         let placed = self.places.iter().map(|(place, digits)| (place.clone(), digits.as_str().into()));
         kept.chain(placed).collect()
     }
 
-    /// Reads the attribute. Anybody can send one, so only digits of that very double are accepted.
+    /// Reads the attribute. Anyone can send one, so digits are only accepted if they are read as that double.
     pub(super) fn from_json(kept: &Value) -> Self {
         let mut this = Self::default();
         for (key, digits) in kept.as_object().into_iter().flatten() {
@@ -199,7 +199,7 @@ impl Numbers {
     }
 }
 
-/// How many numbers a value contains.
+/// The number of numbers in a value.
 fn count(value: &Value) -> usize {
     match value {
         Value::Object(map) => map.values().map(count).sum(),
@@ -209,7 +209,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The places of all numbers, in the order of the text.
+/// The places of all numbers, in text order.
 fn places(value: &Value, at: String, out: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| places(value, below(&at, key), out)),
@@ -221,7 +221,7 @@ fn places(value: &Value, at: String, out: &mut Vec<String>) {
     }
 }
 
-/// The pointer of a member.
+/// The pointer to a member.
 fn below(at: &str, key: &str) -> String {
     format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
@@ -233,7 +233,7 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
 }
 
-/// A document that is written with these digits.
+/// A document written with exact digits.
 #[derive(Debug)]
 pub(in crate::formats) struct Exact<'a> {
     value: &'a Value,

@@ -1,4 +1,4 @@
-//! Reads operations that documents list next to their messages: sub-agents, input that no model was given, searches.
+//! Reads operations that documents list next to their messages: sub-agents, input not passed to a model, searches.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::trace_builder::TraceBuilder;
 use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
 use crate::span::UnixNanos;
 
-/// Reads operations attached to an event: they go inside it if it is a tool, else next to it under the agent.
+/// Reads operations attached to an event: they become its children if it is a tool, else its siblings under the agent.
 pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, builder: &mut TraceBuilder) {
     for (number, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let Some(map) = item.as_object() else { continue };
@@ -43,7 +43,7 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, b
         operation.input = input.map(Into::into).unwrap_or_default();
         operation.output = output.map(Into::into).unwrap_or_default();
     }
-    // The agent of the whole list is its root.
+    // An agent listed for the whole document is the root.
     let is_root = kind == Kind::Agent
         && builder
             .drafts
@@ -73,14 +73,14 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, b
     }
 }
 
-/// The operations that come with a question, if the one that was asked is among them and nothing else comes with it.
+/// The operations listed with a question, if they include the one that asked it and the metadata has nothing else.
 pub(in crate::formats) fn asked_operation(metadata: &Map<String, Value>, id: &str) -> Option<Value> {
     let operations = metadata.get("operations").filter(|_| metadata.len() == 2)?;
     let is_asked = |operation: &Value| operation.get("span_id").and_then(Value::as_str) == Some(id);
     operations.as_array()?.iter().any(is_asked).then(|| operations.clone())
 }
 
-/// The agent that a tool ran, as the metadata of its call name it.
+/// Adds the agent that a tool ran, as named in the metadata of its call.
 pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, builder: &mut TraceBuilder) -> usize {
     let text = |key| at.value.get(key).and_then(Value::as_str);
     let id = builder.id_at(text("span_id"), at);
@@ -90,7 +90,7 @@ pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, builder: &mut 
     builder.add(id, tool, operation)
 }
 
-/// Messages of a conversation without a model call, which no model was given: instructions are the agent's own. Gives back the others.
+/// Messages of a conversation without a model call: instructions become the agent's own. Returns the others.
 pub(in crate::formats) fn take_instructions<T>(
     messages: Vec<T>,
     agent: usize,
@@ -111,7 +111,7 @@ pub(in crate::formats) fn take_instructions<T>(
     others
 }
 
-/// A message after the last model call, which no model was given: read as a person's input.
+/// Adds a message after the last model call as user input.
 pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, builder: &mut TraceBuilder) {
     if message.role != Role::User {
         let detail = format!("`{}` after the last model call: read as input", message.role.name());
@@ -126,7 +126,7 @@ pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, b
     builder.add(id, agent, operation);
 }
 
-/// Times as `{start_unix_nano, end_unix_nano}`, both text.
+/// Reads times as `{start_unix_nano, end_unix_nano}`, both text.
 pub(in crate::formats) fn exact_times(times: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let nanos = |key: &str| {
         times
@@ -138,7 +138,7 @@ pub(in crate::formats) fn exact_times(times: &Value) -> (Option<UnixNanos>, Opti
     (nanos("start_unix_nano"), nanos("end_unix_nano"))
 }
 
-/// What was looked for and found.
+/// Sets the query and results of a search.
 pub(in crate::formats) fn searched(operation: &mut Operation, arguments: Option<&Value>, found: Option<Value>) {
     let argument = |key: &str| arguments.and_then(|arguments| arguments.get(key)).cloned();
     let query = argument("query").or_else(|| arguments.cloned());
@@ -153,7 +153,7 @@ pub(in crate::formats) fn searched(operation: &mut Operation, arguments: Option<
         memory.data = argument("data");
         memory.changes = argument("changes");
         memory.query = argument("query");
-        // An empty text stands where nothing is told.
+        // An empty text means that nothing was recorded.
         memory.results = found.filter(|found| found.as_str() != Some(""));
         return;
     }

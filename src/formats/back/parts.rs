@@ -1,4 +1,4 @@
-//! The content of a message.
+//! Reads the content of a message.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::error::Result;
 use crate::document::shape::kind_of;
 use crate::operation::Part;
 
-/// Text, or a list of parts, each read by `part`. Empty text is no part.
+/// Text, or a list of parts, each read by `part`. Empty text yields no part.
 ///
 /// # Errors
 ///
-/// Neither, or a part that `part` refuses.
+/// The value is neither, or `part` refuses one.
 pub(in crate::formats) fn text_or_parts(at: &At<'_>, part: impl Fn(&At<'_>) -> Result<Part>) -> Result<Vec<Part>> {
     match at.value {
         Value::String(text) if text.is_empty() => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Records of documents as operations: the other direction of `transcript/step_record.rs`, by the same tables.
+//! Reads records of documents into operations: the inverse of `transcript/step_record.rs`, using the same tables.
 
 use serde_json::{Number, Value};
 
@@ -9,7 +9,7 @@ use crate::document::source::Source;
 use crate::operation::{FieldValue, Operation, Slot};
 use crate::transcript::fact_groups;
 
-/// Reads the fields that an operation has; all others have the type that they must have, or are left out.
+/// Reads the fields that an operation has; all others only have their type checked.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub(in crate::formats) fn read(at: &At<'_>, fields: &[Field], operation: &mut Op
     Ok(())
 }
 
-/// A value where the operation has it. A count may be written 12.0, as the packages read it.
+/// Sets a field of the operation. A count may be written 12.0, as the packages accept it.
 fn put(slot: Option<Slot<'_>>, value: &Value) {
     match (slot, value) {
         (None, _) => {}
@@ -60,7 +60,7 @@ fn put(slot: Option<Slot<'_>>, value: &Value) {
     }
 }
 
-/// A number without a fraction that is not below zero.
+/// A number without a fraction, at least zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::numbers::{Exact, Numbers};
 
-/// A document as it was imported, or with what its import kept beside the spans.
+/// A document as it was imported, restored with what its import kept beside the spans.
 #[derive(Debug)]
 pub(in crate::formats) struct Restored {
     pub(in crate::formats) document: Value,

@@ -1,4 +1,4 @@
-//! Facts of the whole run in a document: the other direction of `facts::of_run`.
+//! Reads facts of the whole run from a document: the inverse of `facts::of_run`.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 
 /// Moves a document's metadata to the root and the resource. The failure of the run goes to the span that failed, if that is a
-/// model call or a tool that was read before.
+/// model call or tool that has already been read.
 pub(in crate::formats) fn read(mut facts: Map<String, Value>, builder: &mut TraceBuilder) {
     for key in ["otel.trace_id", "instrumentation", "framework_version"] {
         facts.shift_remove(key);

@@ -2,8 +2,8 @@
 
 use crate::span::UnixNanos;
 
-/// A time in seconds since 1970, to the microsecond: an `f64` is not more precise. `None` before 1970 and where nanoseconds end, in
-/// 2554.
+/// Converts seconds since 1970, rounded to microseconds because an `f64` is not more precise. `None` before 1970 and after 2554, where
+/// nanoseconds end.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -14,7 +14,7 @@ pub(in crate::formats) fn seconds(seconds: f64) -> Option<UnixNanos> {
     in_range.then(|| UnixNanos(((seconds * 1e6).round() as u64).saturating_mul(1_000)))
 }
 
-/// A duration in milliseconds, in nanoseconds; a negative one is 0.
+/// Converts milliseconds to nanoseconds; a negative duration is 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(in crate::formats) fn milliseconds(milliseconds: f64) -> u64 {
     (milliseconds * 1e6).round() as u64

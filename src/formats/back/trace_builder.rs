@@ -1,4 +1,4 @@
-//! The spans of one trace, while a document is read.
+//! Builds the spans of one trace while a document is read.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,22 +15,22 @@ use crate::events::{Draft, Histories, HistoryId, settle_times, spans_of_drafts};
 use crate::operation::{Kind, Message, Operation};
 use crate::span::{AnyValue, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
-/// A document of one trace and its spans under construction. The first draft is the root.
+/// A trace under construction, read from a document. The first draft is the root.
 #[derive(Debug)]
 pub(in crate::formats) struct TraceBuilder {
     format: &'static str,
     pub(in crate::formats) trace_id: TraceId,
     pub(in crate::formats) drafts: Vec<Draft>,
     pub(in crate::formats) notes: Vec<Note>,
-    /// What the format must write of these spans, where it is not what came.
+    /// The document that an export must reproduce, if it is not the input.
     document: Option<Value>,
-    /// Values that come back as others, by their JSON pointer.
+    /// Values that an export changes, by JSON pointer.
     mends: Vec<(String, Value)>,
     /// Integers beyond 64 bits.
     pub(in crate::formats) numbers: Numbers,
-    /// The key of the list, where the document is an object around it.
+    /// The key of the list, if the document is an object around a list.
     pub(in crate::formats) wrap: Option<&'static str>,
-    /// The choices that the document's form asks for.
+    /// Options that the document's form requires.
     pub(in crate::formats) options: Vec<(String, String)>,
     /// Attributes of the resource.
     pub(in crate::formats) resource: Map<String, Value>,
@@ -38,14 +38,14 @@ pub(in crate::formats) struct TraceBuilder {
     histories: Histories,
 }
 
-/// A trace id from texts.
+/// Derives a trace id from texts.
 pub(in crate::formats) fn trace_id(format: &str, own: &str) -> TraceId {
     let digest = Sha256::digest(format!("spanbridge:{format}:{own}").as_bytes());
     let bytes = digest.get(..16).unwrap_or_default();
     TraceId::from_bytes(bytes).unwrap_or_else(|| trace_id(format, &format!("{own}+")))
 }
 
-/// The traces that documents and written blocks of this name may have become.
+/// The trace ids that documents and written blocks with this name may have received.
 #[cfg(feature = "server")]
 pub(crate) fn ids_of_name(name: &str) -> Vec<TraceId> {
     ["openreward", "contextforge", "synth"]
@@ -54,8 +54,7 @@ pub(crate) fn ids_of_name(name: &str) -> Vec<TraceId> {
 }
 
 impl TraceBuilder {
-    /// A root without words, and nothing else.
-    /// The document is the one that came, unless another must be written.
+    /// Starts a trace with an empty root. `document`: what an export must reproduce, if it is not the input.
     pub(in crate::formats) fn new(format: &'static str, trace_id: TraceId, document: Option<Value>) -> Self {
         let mut this = Self {
             format,
@@ -73,7 +72,7 @@ impl TraceBuilder {
         };
         let operation = Operation {
             kind: Kind::Agent,
-            // The document describes an agent, maybe without a name.
+            // The document describes an agent, possibly without a name.
             name: "agent".to_owned(),
             ..Operation::default()
         };
@@ -103,12 +102,12 @@ impl TraceBuilder {
         }
     }
 
-    /// The recorded span id where it is one and nobody has it, else one derived from the place.
+    /// The recorded span id if it is valid and unused, else an id derived from the place.
     pub(in crate::formats) fn id_at(&mut self, recorded: Option<&str>, at: &At<'_>) -> SpanId {
         self.id_of(recorded, &at.own, &at.path)
     }
 
-    /// The same for something without its own place.
+    /// Like [`id_at`](Self::id_at), for an operation without its own place.
     pub(in crate::formats) fn id(&mut self, recorded: Option<&str>, own: &str) -> SpanId {
         self.id_of(recorded, own, own)
     }
@@ -124,12 +123,12 @@ impl TraceBuilder {
         }
     }
 
-    /// Whether a span has this id already.
+    /// Whether a span already has this id.
     pub(in crate::formats) fn has(&self, recorded: &str) -> bool {
         SpanId::from_hex(recorded).is_some_and(|id| self.taken.contains(&id))
     }
 
-    /// The root takes this id, if it is one and nobody has it.
+    /// Gives the root this id, if it is valid and unused.
     pub(in crate::formats) fn root_id(&mut self, recorded: Option<&str>) {
         let id = recorded.and_then(SpanId::from_hex).filter(|id| !self.taken.contains(id));
         if let (Some(id), Some(root)) = (id, self.drafts.first_mut()) {
@@ -139,7 +138,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds a span; its place in the list.
+    /// Adds a span; returns its index.
     pub(in crate::formats) fn add(&mut self, id: SpanId, parent: usize, operation: Operation) -> usize {
         self.drafts.push(Draft::new(self.trace_id, id, Some(parent), operation));
         self.drafts.len() - 1
@@ -148,12 +147,12 @@ impl TraceBuilder {
     /// Adds a model call whose input is the conversation so far; returns its index.
     pub(in crate::formats) fn add_model_call(&mut self, id: SpanId, parent: usize, operation: Operation, history: HistoryId) -> usize {
         let index = self.add(id, parent, operation);
-        self.hears(index, history);
+        self.set_input(index, history);
         index
     }
 
-    /// Records that the input of an operation is the conversation so far.
-    pub(in crate::formats) fn hears(&mut self, index: usize, history: HistoryId) {
+    /// Makes the conversation so far the input of an operation.
+    pub(in crate::formats) fn set_input(&mut self, index: usize, history: HistoryId) {
         if let Some(draft) = self.drafts.get_mut(index) {
             draft.hears(history, &mut self.histories);
         }
@@ -180,19 +179,19 @@ impl TraceBuilder {
         }
     }
 
-    /// How long an operation took, where its times are not known.
+    /// Sets the duration of an operation whose times are not known.
     pub(in crate::formats) fn took(&mut self, index: usize, nanos: Option<u64>) {
         if let Some(draft) = self.drafts.get_mut(index) {
             draft.duration = nanos;
         }
     }
 
-    /// The document that must come out again has this value there.
+    /// Sets a value that an export must reproduce at this place.
     pub(in crate::formats) fn mend(&mut self, pointer: &str, value: Value) {
         self.mends.push((pointer.to_owned(), value));
     }
 
-    /// The document that must come out again, of the one that came.
+    /// The document that an export must reproduce, given the input.
     pub(in crate::formats) fn wanted<'v>(&mut self, came: &'v Value) -> Cow<'v, Value> {
         let mut document = self.document.take().map_or(Cow::Borrowed(came), Cow::Owned);
         for (pointer, value) in std::mem::take(&mut self.mends) {
@@ -203,7 +202,7 @@ impl TraceBuilder {
         document
     }
 
-    /// The spans, the root first. The operations are given up on the way.
+    /// The spans, the root first. Consumes the operations.
     pub(in crate::formats) fn spans(&mut self) -> Vec<Span> {
         let unknown = settle_times(&mut self.drafts);
         if unknown > 0 {

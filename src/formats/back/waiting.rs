@@ -1,34 +1,34 @@
-//! Calls of a conversation that wait for their results.
+//! Calls of a conversation that are waiting for their results.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::operation::ToolCall;
 
-/// A call that waits for its result.
+/// A call waiting for its result.
 #[derive(Debug)]
-pub(in crate::formats) struct Open {
+pub(in crate::formats) struct PendingCall {
     pub(in crate::formats) call: ToolCall,
-    /// The model call that made it; none if it was part of the model's input.
+    /// The model call that made it; `None` if it was part of the model's input.
     pub(in crate::formats) caller: Option<usize>,
-    /// The operation that runs it, if it is read before its result.
+    /// The operation that runs it, if one was added before the result.
     pub(in crate::formats) tool: Option<usize>,
 }
 
-/// The calls that wait: those of the last message, and by their ids those before.
+/// The waiting calls: those of the last message, and earlier ones by id.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Waiting {
-    calls: Vec<Option<Open>>,
-    /// The places of the calls with an id, in order.
+pub(in crate::formats) struct PendingCalls {
+    calls: Vec<Option<PendingCall>>,
+    /// Indices of the calls with an id, in order.
     by_id: HashMap<String, VecDeque<usize>>,
-    /// No call of the last message before these places waits: of all, and of those without an id.
+    /// Calls of the last message before these indices are answered: any call, and calls without an id.
     first: usize,
     first_nameless: usize,
-    /// No call of the last message before this place has an agent inside.
+    /// Calls of the last message before this index have no agent inside.
     first_to_run: usize,
 }
 
-impl Waiting {
-    /// The calls of one more message. Those of a message before are answered by their ids alone.
+impl PendingCalls {
+    /// Adds the calls of a message. Calls of earlier messages are then only answered by id.
     pub(super) fn add(&mut self, calls: &[ToolCall], caller: Option<usize>) {
         let begin = self.calls.len();
         (self.first, self.first_nameless, self.first_to_run) = (begin, begin, begin);
@@ -40,7 +40,7 @@ impl Waiting {
                 }
                 places.push_back(place);
             }
-            self.calls.push(Some(Open {
+            self.calls.push(Some(PendingCall {
                 call: call.clone(),
                 caller,
                 tool: None,
@@ -48,9 +48,9 @@ impl Waiting {
         }
     }
 
-    /// The call that a result with this id answers: the one of the id, else the first one of the last message that one of the two
-    /// gives no id.
-    pub(super) fn take(&mut self, id: Option<&str>) -> Option<Open> {
+    /// Takes the call that a result with this id answers: the call with the id, else the first call of the last message where either the
+    /// result or the call has no id.
+    pub(super) fn take(&mut self, id: Option<&str>) -> Option<PendingCall> {
         if let Some(places) = id.and_then(|id| self.by_id.get_mut(id)) {
             while let Some(place) = places.pop_front() {
                 if let Some(open) = self.calls.get_mut(place).and_then(Option::take) {
@@ -71,15 +71,15 @@ impl Waiting {
         None
     }
 
-    /// Whether a call with this id waits.
+    /// Whether a call with this id is waiting.
     pub(super) fn has(&self, id: &str) -> bool {
         let places = self.by_id.get(id).into_iter().flatten();
         places.into_iter().any(|place| self.calls.get(*place).is_some_and(Option::is_some))
     }
 
-    /// The first call of the last message that waits, for which `matches` is true; the calls before it are not tested again.
-    pub(super) fn next(&mut self, matches: impl Fn(&ToolCall) -> bool) -> Option<&mut Open> {
-        let is_next = |slot: &Option<Open>| slot.as_ref().is_some_and(|open| matches(&open.call));
+    /// The first waiting call of the last message that matches; the calls before it are not tested again.
+    pub(super) fn next(&mut self, matches: impl Fn(&ToolCall) -> bool) -> Option<&mut PendingCall> {
+        let is_next = |slot: &Option<PendingCall>| slot.as_ref().is_some_and(|open| matches(&open.call));
         while self.calls.get(self.first_to_run).is_some_and(|slot| !is_next(slot)) {
             self.first_to_run += 1;
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::input_output;
-use super::step::{self, Draft, Made, Side};
+use super::step::{self, Side, StepDraft, StepParts};
 use super::table::group;
 use super::words::words;
 use crate::document::choice::Options;
@@ -21,7 +21,7 @@ use crate::transcript::ids::Ids;
 use crate::transcript::step_record::StepRecord;
 use crate::transcript::{facts, order};
 
-/// One run as one document.
+/// Converts one run to one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
@@ -36,7 +36,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
         };
         step::make(record, options)
     };
-    let mut made: IdVec<StepId, Option<Made<'a>>> = run.steps.iter().map(&mut make).collect();
+    let mut made: IdVec<StepId, Option<StepParts<'a>>> = run.steps.iter().map(&mut make).collect();
     let shown: IdVec<StepId, bool> = made.iter().map(Option::is_some).collect();
     let parents = parents(run, &shown);
     let metadata = run_metadata(run, &results, &mut made, &parents);
@@ -59,7 +59,13 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
         }
         let parent = parents.known(place.step).and_then(|parent| step_ids.get(parent).cloned());
         let id = step_ids.get(place.step).cloned().unwrap_or_default();
-        list.push(Draft::new(place.started_at, (place.step.index(), Side::Itself), id, parent, made));
+        list.push(StepDraft::new(
+            place.started_at,
+            (place.step.index(), Side::Itself),
+            id,
+            parent,
+            made,
+        ));
     }
     let first = list.iter().map(|draft| draft.at).min();
     list.extend(input_output::user_inputs(run, first, &starts, &mut ids, &mut losses));
@@ -79,7 +85,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
     Assembled { document, losses }
 }
 
-/// The trace id as a UUID: version 4, variant 10.
+/// Formats the trace id as a UUID (version 4, variant 10).
 fn run_id(trace: TraceId) -> String {
     let mut bytes = *trace.bytes();
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -91,7 +97,7 @@ fn run_id(trace: TraceId) -> String {
     digits
 }
 
-/// The parent of each step: the tool's model call, else the nearest ancestor that is shown; an agent's ancestor is the
+/// The parent of each step: a tool's model call, else the nearest ancestor with a step. For an agent, the ancestor is the
 /// call that made it run.
 fn parents(run: &Run, shown: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId>> {
     let dispatcher = |(at, step): (StepId, &Step)| step.dispatched_by.filter(|caller| *caller < at && shown.is_set(*caller));
@@ -100,11 +106,11 @@ fn parents(run: &Run, shown: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepI
     dispatchers.zip(around).map(|(dispatcher, around)| dispatcher.or(around)).collect()
 }
 
-/// The run's metadata. The facts of operations without a step are with the nearest ancestor that is one, else here.
+/// The run's metadata. Facts of operations without a step go to the nearest ancestor with a step, else here.
 fn run_metadata<'a>(
     run: &'a Run,
     results: &Results<'a>,
-    made: &mut IdVec<StepId, Option<Made<'a>>>,
+    made: &mut IdVec<StepId, Option<StepParts<'a>>>,
     parents: &IdVec<StepId, Option<StepId>>,
 ) -> Object<'a> {
     let mut metadata = facts::of_run(run);
@@ -140,7 +146,7 @@ fn run_metadata<'a>(
     metadata
 }
 
-/// Whether a value of the root is the question, the answer or the task's input.
+/// Whether a value of the root is already written as the question, the answer or the task's input.
 fn is_written(run: &Run, value: &Json<'_>) -> bool {
     let same = |utterance: &Option<Utterance>| utterance.as_ref().is_some_and(|utterance| *value == utterance.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
@@ -151,8 +157,8 @@ fn root_input(run: &Run) -> Option<&Value> {
     run.steps.get(run.root?)?.operation.input.get()
 }
 
-/// A fetched prompt is the next model call's of the same agent.
-fn hand_prompts_on<'a>(run: &'a Run, made: &mut IdVec<StepId, Option<Made<'a>>>) {
+/// Adds each fetched prompt to the next model call of the same agent.
+fn hand_prompts_on<'a>(run: &'a Run, made: &mut IdVec<StepId, Option<StepParts<'a>>>) {
     let mut fetched: HashMap<ScopeId, Json<'a>> = HashMap::default();
     for (step, made) in run.steps.iter().zip(made) {
         match (step.operation.kind, made) {
@@ -186,7 +192,7 @@ fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Object<'a> {
     ])
 }
 
-/// Each is the first task's, the root's before all others.
+/// Each value comes from the first task that has it; the root's comes before all others.
 fn task_info(run: &Run) -> Object<'_> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
     let first = |field: Field| tasks().find_map(|step| field.value(&step.operation)).map(fact_groups::to_json);

@@ -1,4 +1,4 @@
-//! The page's rules about several fields, and what the package's loader refuses or drops.
+//! The spec's rules about several fields, and what the package's loader rejects or drops.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], is_over: bool, 
     items.ascending("timestamp", times, early, found);
 }
 
-/// Ids are used once, and parents are steps.
+/// Ids are unique, and parents are steps.
 pub(super) fn tree(items: Items<'_>, steps: &[&Map<String, Value>], found: &mut Violations) {
     let texts = |name: &'static str| steps.iter().map(move |step| step.get(name).and_then(Value::as_str));
     let ids = || texts("step_id").enumerate().filter_map(|(index, id)| Some((index, id?)));
@@ -53,7 +53,7 @@ pub(super) fn tree(items: Items<'_>, steps: &[&Map<String, Value>], found: &mut 
     items.tree("parent_step_id", ids(), texts("parent_step_id"), unknown, found);
 }
 
-/// What the page demands and the package leaves out if empty: the result of a tool that did not fail, and the entity of
+/// What the spec requires and the package leaves out if empty: the result of a tool that did not fail, and the entity of
 /// a write without the newer fields.
 fn lacking(step: &Map<String, Value>, is_over: bool) -> Option<(&'static str, &'static str)> {
     let has = |name: &str| step.get(name).is_some_and(|value| !value.is_null());
@@ -82,7 +82,7 @@ fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violatio
         return;
     }
     STEPS.check(step, place, found);
-    // Null fields are left out where the package writes, and then the document cannot be loaded again.
+    // The package omits null fields on writing, and then cannot load the document again.
     let never_null = match step_type {
         "state_change" => Some("new_value"),
         "final_output" => Some("content"),

@@ -1,8 +1,8 @@
-//! Words of people as steps `user_input`, and the last answer as the step `final_output`.
+//! User messages as `user_input` steps, and the last answer as the `final_output` step.
 
 use serde_json::Value;
 
-use super::step::{self, Draft, Made, Side, answer};
+use super::step::{self, Side, StepDraft, StepParts, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
 use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
@@ -14,8 +14,8 @@ use crate::transcript::content;
 use crate::transcript::ids::Ids;
 
 struct Inputs<'a, 'm> {
-    list: Vec<Draft<'a>>,
-    /// Words of people that have a separate step, and how often: they are not written again from a conversation.
+    list: Vec<StepDraft<'a>>,
+    /// How many separate steps each user message has: these are not written again from a conversation.
     own: HashMap<String, usize>,
     ids: &'m mut Ids<'a>,
     losses: &'m mut Vec<Loss>,
@@ -32,7 +32,7 @@ impl<'a> Inputs<'a, '_> {
             let what = format!("steps[{step_id}].content");
             self.losses.push(Loss::new(span, what, LossReason::Coerced));
         }
-        let made = Made {
+        let made = StepParts {
             step_type: "user_input",
             body: Object::from([("content", words.text.into()), ("input_type", "text".into())]),
             metadata: words
@@ -40,18 +40,18 @@ impl<'a> Inputs<'a, '_> {
                 .map(|original| Object::from([("content", original)]))
                 .unwrap_or_default(),
         };
-        self.list.push(Draft::new(at, (place, Side::Before), step_id, None, made));
+        self.list.push(StepDraft::new(at, (place, Side::Before), step_id, None, made));
     }
 }
 
-/// The question, not after the `first` step, and later words of people in conversations that are not a sub-agent's.
+/// The question, not later than the `first` step, and later user messages in conversations other than a sub-agent's.
 pub(super) fn user_inputs<'a>(
     run: &'a Run,
     first: Option<UnixNanos>,
     starts: &HashMap<StepId, UnixNanos>,
     ids: &mut Ids<'a>,
     losses: &mut Vec<Loss>,
-) -> Vec<Draft<'a>> {
+) -> Vec<StepDraft<'a>> {
     let is_step = |step: StepId| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
     let mut inputs = Inputs {
         list: Vec::new(),
@@ -93,7 +93,7 @@ pub(super) fn user_inputs<'a>(
     inputs.list
 }
 
-/// The question with the pictures in the same message.
+/// The question with the pictures of the same message.
 fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Words<'a>> {
     let mut words = words_of(content)?;
     if let Some(message) = message.filter(|message| message.has_media()) {
@@ -111,19 +111,18 @@ fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Word
     Some(words)
 }
 
-/// Words of people in one conversation of this run.
-struct Conversation<'a> {
-    /// The message with the question, if it is here.
+/// User messages in one conversation of this run.
+struct UserMessages<'a> {
+    /// The message with the question, if it is in this conversation.
     question: Option<&'a Message>,
-    /// The others.
+    /// The other messages.
     messages: Vec<&'a Entry>,
 }
 
-/// Per top-level conversation the users' words in this run: in the conversation with the question what came after
-/// it and pictures without words that came with it, in any other what came after the history that its first model call
-/// brought along. An agent that was handed the question on hears no more of people, nor does the model whose call repeats what only
-/// the agent's span asks.
-fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
+/// The user messages of this run per top-level conversation. In the conversation with the question: those after it, and pictures
+/// without words that came with it. In any other: those after the history of its first model call. Not repeated are the question
+/// passed on to another agent, and the input of a model call that repeats a question recorded only on the agent's span.
+fn user_messages(run: &Run) -> Vec<UserMessages<'_>> {
     let mut question = run.question.as_ref().filter(|utterance| utterance.in_conversation);
     let mut out = Vec::new();
     let asked = run.question.as_ref();
@@ -160,7 +159,7 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
         if found.is_some() {
             question = None;
         }
-        out.push(Conversation {
+        out.push(UserMessages {
             question: matches,
             messages,
         });
@@ -168,12 +167,12 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
     out
 }
 
-/// The agent in whose scope a step is.
+/// The agent of a step's scope.
 fn agent_of(run: &Run, step: StepId) -> Option<StepId> {
     run.scopes.get(run.steps.get(step)?.scope)?.step
 }
 
-/// The user message that is the question, else the first that contains it.
+/// The index of the user message that equals the question, else of the first that contains it.
 fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
     let matches = |entry: &Entry, whole: bool| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => {
@@ -187,10 +186,10 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
         .find_map(|whole| conversation.iter().position(|entry| matches(entry, whole)))
 }
 
-/// The last answer; one with pictures as the model gave it.
-pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<'a>> {
+/// The last answer; with pictures, as the model wrote it.
+pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<StepDraft<'a>> {
     let utterance = run.answer.as_ref()?;
-    // The agent has its own step for it.
+    // The agent recorded a separate step for it.
     let is_it = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.get() == Some(&utterance.content);
     let own = run
         .steps
@@ -208,12 +207,12 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
         .filter(|message| message.has_media() && utterance.content.as_str() == Some(&*content::content(message)))
         .map(content::chat_content);
     let last = run.steps.iter().map(|step| step.started_at).max()?;
-    let made = Made {
+    let made = StepParts {
         step_type: "final_output",
         body: answer(content.unwrap_or_else(|| Json::from(&utterance.content)), None)?,
         metadata: Object::new(),
     };
     let id = ids.numbered(format!("{}:out", owner.id), ':');
     let at = run.ended_at.unwrap_or(utterance.at).max(last);
-    Some(Draft::new(at, (usize::MAX, Side::After), id, None, made))
+    Some(StepDraft::new(at, (usize::MAX, Side::After), id, None, made))
 }

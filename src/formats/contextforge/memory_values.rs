@@ -1,4 +1,4 @@
-//! Values of memory operations, in the shapes that ContextForge has for them.
+//! Values of memory operations, in ContextForge's form.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::table;
 use crate::document::json::{Json, Object};
 use crate::operation::Memory;
 
-/// Whether a write changes what was there.
+/// Whether a write changes existing values.
 pub(super) fn replaces(memory: &Memory) -> bool {
     let changes = memory.changes.as_ref().and_then(Value::as_array);
     let mut before = changes.into_iter().flatten().filter_map(|change| change.get("old_value"));

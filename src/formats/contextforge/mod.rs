@@ -8,14 +8,14 @@
 //! | agent or service, instrumentation scope | `agent_info` |
 //! | question | `user_input` "`<root>:in`", `task_info.description`; a later user message "`<model call>:in`" |
 //! | model call | `llm_call`; reasoning, parameters, further choices in its metadata |
-//! | tool | `tool_call` under the model call that asked for it |
+//! | tool | `tool_call` under the model call that requested it |
 //! | retrieval, reranking | `retrieval`, the latter with `metadata.reranker` |
 //! | memory read, write | `memory_read`, `memory_write` |
 //! | handoff, change of state | `state_change`; a handoff's key is `active_agent` |
-//! | question to a person | `interrupt` |
+//! | question to a user | `interrupt` |
 //! | answer | `final_output` "`<root>:out`" |
 //! | failed run | `metadata.error` |
-//! | session, person, resource, judgements | run metadata |
+//! | session, user, resource, evaluations | run metadata |
 //!
 //! Agents, chains, guardrails, embeddings and prompts have no step: their data is in the metadata of the nearest
 //! ancestor that is a step, else of the run, in lists named `agents`, `chains`, `guardrails`, `embeddings`, `prompts`,
@@ -28,7 +28,7 @@
 //! agent operations: their children are placed under the next step above. Arguments that are not an object become
 //! `{"input": value}`. Every other change of type or value that the format requires is reported as a loss.
 //!
-//! # Where values are from
+//! # Where values come from
 //!
 #![doc = include_str!("mapping.md")]
 
@@ -48,7 +48,6 @@ use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContextForge;
 

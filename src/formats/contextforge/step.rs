@@ -1,4 +1,4 @@
-//! One operation as one step: what the table does not say of its fields.
+//! Converts one operation to a step: whatever the table does not describe.
 
 use serde_json::Value;
 
@@ -15,14 +15,14 @@ use crate::span::UnixNanos;
 use crate::transcript::step_record::{StepRecord, take};
 use crate::transcript::{calls, content, facts, is_model_call};
 
-/// What has become of one operation.
-pub(super) struct Made<'a> {
+/// The step made from an operation.
+pub(super) struct StepParts<'a> {
     pub(super) step_type: &'static str,
     pub(super) body: Object<'a>,
     pub(super) metadata: Object<'a>,
 }
 
-/// The order of a step among those of one time: words before the call that they go into, the answer at the end.
+/// Orders steps of the same time: input words before the call that received them, the answer at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Before,
@@ -31,14 +31,14 @@ pub(super) enum Side {
 }
 
 /// A step with its sort key.
-pub(super) struct Draft<'a> {
+pub(super) struct StepDraft<'a> {
     pub(super) at: UnixNanos,
     pub(super) place: (usize, Side),
     pub(super) step: Object<'a>,
 }
 
-impl<'a> Draft<'a> {
-    pub(super) fn new(at: UnixNanos, place: (usize, Side), id: Text<'a>, parent: Option<Text<'a>>, made: Made<'a>) -> Self {
+impl<'a> StepDraft<'a> {
+    pub(super) fn new(at: UnixNanos, place: (usize, Side), id: Text<'a>, parent: Option<Text<'a>>, made: StepParts<'a>) -> Self {
         let mut step = Object::with_capacity(5 + made.body.len());
         step.add("step_id", id);
         step.add("step_type", made.step_type);
@@ -54,10 +54,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The step for an operation; `None` for one that ContextForge has no step for.
-pub(super) fn make<'a>(mut record: StepRecord<'a, '_>, options: &Options) -> Option<Made<'a>> {
+/// The step for an operation; `None` if ContextForge has no step for it.
+pub(super) fn make<'a>(mut record: StepRecord<'a, '_>, options: &Options) -> Option<StepParts<'a>> {
     let (step, operation) = (record.step, &record.step.operation);
-    // Judgements are in the run's metadata.
+    // Evaluations are in the run's metadata.
     record.facts.remove("evaluations");
     let (step_type, body) = match operation.kind {
         _ if is_model_call(step) => llm_call(&mut record),
@@ -85,14 +85,14 @@ pub(super) fn make<'a>(mut record: StepRecord<'a, '_>, options: &Options) -> Opt
     if step.observed == Observed::Messages {
         record.lose("timestamp", LossReason::Synthesized);
     }
-    Some(Made {
+    Some(StepParts {
         step_type,
         body,
         metadata: record.facts,
     })
 }
 
-/// A step's type and fields; the values of `own` are worked out here.
+/// A step's type and fields.
 type Body<'a> = (&'static str, Object<'a>);
 
 fn body<'a, const N: usize>(record: &mut StepRecord<'a, '_>, step_type: &'static str, own: [(&str, Option<Json<'a>>); N]) -> Body<'a> {
@@ -113,7 +113,7 @@ pub(super) fn answer<'a>(content: Json<'a>, format: Option<&'a str>) -> Option<O
     Some(Object::from([("content", content), ("format", format.unwrap_or(kind).into())]))
 }
 
-/// The words of a person in a separate operation.
+/// User words recorded as a separate operation.
 pub(super) fn user_words(operation: &Operation) -> Option<Words<'_>> {
     let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
     joined_words(messages)
@@ -197,7 +197,7 @@ fn tool_call<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
     )
 }
 
-/// What a tool used up, where amount and unit are known; else what it cost.
+/// What a tool consumed, if amount and unit are known; else its cost.
 fn impact<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
     let operation = &record.step.operation;
     let amount = match &operation.resource_impact {
@@ -250,7 +250,7 @@ fn result(document: &Document) -> Object<'_> {
     ])
 }
 
-/// The recorded count of matches, never less than the results that are written.
+/// The recorded number of matches, but at least the number of results written.
 fn match_count<'a>(record: &mut StepRecord<'a, '_>, results: usize) -> Option<Json<'a>> {
     let recorded = record.step.operation.search.as_ref().and_then(|search| search.match_count);
     let written = recorded.unwrap_or(0).max(results as u64);

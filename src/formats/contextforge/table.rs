@@ -1,4 +1,4 @@
-//! ContextForge's records: what the page has, what the package's loader reads, and where each value is from.
+//! ContextForge's records: fields of the spec, what the package's loader reads, and where each value comes from.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,6 @@ use crate::operation::{Field as F, Kind};
 const DROPPED: &str = "readers drop it; put it into `metadata`";
 const BLANK: Otherwise = Otherwise::Text("");
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&RUN);
 
 records! {
@@ -139,7 +138,7 @@ records! {
     }
 }
 
-/// The page's aliases for OpenTelemetry data: key, then the field.
+/// The spec's aliases for OpenTelemetry data: alias and field.
 const ALIASES: [(&str, &str); 4] = [
     ("openinference.span.kind", "step_type"),
     ("llm.model_name", "model"),
@@ -153,13 +152,13 @@ pub(super) fn fields(step_type: &str) -> Option<&'static [Field]> {
     STEPS.of.iter().find(|(tag, _)| is_it(tag)).map(|(_, record)| record.fields)
 }
 
-/// The operation that a step of this type is.
+/// The kind of operation for a step type.
 pub(super) fn kind(step_type: &str) -> Option<Kind> {
     fields(step_type)?;
     Kind::from_name(step_type.strip_suffix("_call").unwrap_or(step_type))
 }
 
-/// A step with the fields that its aliases stand for; `None` if it has no alias. A type may be in any case, or a kind of OpenInference.
+/// A step with its aliases replaced by fields; `None` if it has no alias. A type may be in any case, or a kind of OpenInference.
 pub(super) fn plain(step: &Map<String, Value>) -> Option<Map<String, Value>> {
     let has_alias = ALIASES.iter().any(|(alias, _)| step.contains_key(*alias));
     has_alias.then(|| {
@@ -176,7 +175,7 @@ pub(super) fn plain(step: &Map<String, Value>) -> Option<Map<String, Value>> {
     })
 }
 
-/// The page's word for the type of a step; a word that it does not know stays as it is.
+/// The spec's name for a step type; an unknown type is kept.
 pub(super) fn plain_type(word: &str) -> String {
     let lower = word.to_ascii_lowercase();
     match lower.as_str() {
@@ -188,7 +187,7 @@ pub(super) fn plain_type(word: &str) -> String {
     }
 }
 
-/// Lists of operations in metadata, because ContextForge has no step for them, with their kinds; the last has all others.
+/// Lists of operations in metadata, for kinds without a ContextForge step; the last list has all others.
 pub(super) const GROUPS: [(&str, &[Kind]); 7] = [
     ("agents", &[Kind::Agent, Kind::AgentCreate]),
     ("chains", &[Kind::Chain]),
@@ -200,7 +199,7 @@ pub(super) const GROUPS: [(&str, &[Kind]); 7] = [
 ];
 const OTHERS: &str = "operations";
 
-/// The list that has an operation of this kind.
+/// The list for operations of this kind.
 pub(super) fn group(kind: Kind) -> Option<&'static str> {
     let own = GROUPS
         .into_iter()

@@ -1,4 +1,4 @@
-//! Words of a person or an agent, as text.
+//! Words of a user or an agent, as text.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::transcript::content;
 /// A user's or an agent's words as text.
 pub(super) struct Words<'a> {
     pub(super) text: Text<'a>,
-    /// Whether they were no text.
+    /// Whether they were not text.
     pub(super) coerced: bool,
-    /// What they were, where the text does not show it whole.
+    /// The original value, if the text does not show all of it.
     pub(super) original: Option<Json<'a>>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn words(value: &Value) -> Option<Words<'_>> {
     })
 }
 
-/// A message as words, with marked text for what is no text.
+/// A message as words; parts that are not text become marked text.
 pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
     let text = content::content(message);
     if !message.has_media() {
@@ -53,7 +53,7 @@ pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
     })
 }
 
-/// Marked text for each part of a message that is no text, a line each.
+/// Marked text for each part of a message that is not text, one per line.
 pub(super) fn media_marks(message: &Message) -> String {
     let mark = |part: &Part| match part {
         Part::Media(media) => Some(content::media_mark(media)),

@@ -1,11 +1,11 @@
-//! Runs to cases.
+//! Converts runs to cases.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::check::{CONVERSATION, SINGLE};
-use super::interaction::{self, Interaction, Source};
+use super::interaction::{self, CaseSource, Interaction};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
@@ -20,12 +20,12 @@ use crate::transcript::rounds::Rounds;
 use crate::transcript::{Exchanges, Transcript};
 use crate::transcript::{content, facts};
 
-/// Facts that a case has a place for.
+/// Facts that have their own field in a case.
 const PLACED: [&str; 4] = ["tool_definitions", "model", "agent", "error"];
 
 /// The cases of a run.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Object<'a>>> {
-    let (source, transcript) = (Source::of(run), Transcript::of(run));
+    let (source, transcript) = (CaseSource::of(run), Transcript::of(run));
     let is_run = options.is("deepeval.cases", "run");
     let mut conversations: Vec<AgentConversation<'a>> = Vec::new();
     let mut left: Vec<Loss> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Objec
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
         let is_of_run = scope.called_by.is_none();
         let (asked, answer) = conversation.outside(first_new, (asked, is_of_run), answer);
-        // The case of a whole run has them anyway.
+        // A case for the whole run always has them.
         if !is_run && asked.is_some() && scope.called_by.is_none() {
             let what = "the run's question, which no message contains";
             conversation.losses.utterance(run, run.question.as_ref(), what);
@@ -99,7 +99,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Objec
     cases.into_iter().map(in_order).collect()
 }
 
-/// What the run did is what another run is to do, where nothing else is recorded.
+/// Makes what the run did the expectation for future runs, unless another is recorded.
 fn expect_the_same(case: &mut Object<'_>) {
     if let Some(output) = case.get("actual_output").map(Cow::into_owned).filter(|output| !output.is_null()) {
         case.insert_new("expected_output", output);
@@ -109,7 +109,7 @@ fn expect_the_same(case: &mut Object<'_>) {
     }
 }
 
-/// What the run was to answer, where its operations agree on that.
+/// The recorded ideal answer, if the operations agree on one.
 fn only_ideal(run: &Run) -> Option<&Value> {
     let mut ideals = run.steps.iter().filter_map(|step| step.operation.training.ideal.as_ref());
     let first = ideals.next()?;
@@ -120,7 +120,7 @@ fn only_ideal(run: &Run) -> Option<&Value> {
 struct AgentConversation<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
-    /// The same, trimmed.
+    /// The system prompts, trimmed.
     written_system: HashSet<String>,
     offered: OfferedTools<'a>,
     interactions: Vec<Interaction<'a>>,
@@ -139,7 +139,7 @@ impl<'a> AgentConversation<'a> {
         }
     }
 
-    fn scope(&mut self, source: &Source<'a>, exchanges: &Exchanges<'a>) {
+    fn scope(&mut self, source: &CaseSource<'a>, exchanges: &Exchanges<'a>) {
         let (run, losses) = (source.run, &mut self.losses);
         let rounds = Rounds::of(&exchanges.list);
         for (message, exchange) in &rounds.prompts {
@@ -161,7 +161,7 @@ impl<'a> AgentConversation<'a> {
                 "agent" => value.as_str() == agent,
                 _ => turns.contains(key, step),
             };
-            // With the call of the tool around it, which is in no tool itself.
+            // Written with the call of its tool, if that tool is not itself inside another.
             let is_written_search = |tool: &StepId| interaction::is_search(step) && exchanges.rest.binary_search(tool).is_err();
             if step.inside_tool.as_ref().is_some_and(is_written_search) {
                 losses.step(run, step, |key, value| key == "error" || is_written(key, value));
@@ -171,8 +171,8 @@ impl<'a> AgentConversation<'a> {
         }
     }
 
-    /// Adds a question and an answer that no message from this place on contains. Returns what is left of them.
-    /// `is_of_run`: the question is the run's, whatever its models were given.
+    /// Adds a question and an answer that no message from index `from` on contains; returns those that were not used.
+    /// `is_of_run`: the question is the run's, whatever its models received.
     fn outside(
         &mut self,
         from: usize,
@@ -192,7 +192,7 @@ impl<'a> AgentConversation<'a> {
             && let Some(words) = asked.take()
             && let Some(prompt) = first.input.replace(words).filter(|prompt| !prompt.trim().is_empty())
         {
-            // A model's prompt on the way is no question of the run.
+            // A model's prompt on the way is not the run's question.
             let is_same = first.input.as_ref().is_some_and(|input| interaction::same(input, &prompt));
             if !is_same {
                 self.losses.add(first.span, "the prompt of a model call", LossReason::NoPlace);
@@ -215,7 +215,7 @@ impl<'a> AgentConversation<'a> {
         (asked, answer)
     }
 
-    /// The losses of a conversation without a case.
+    /// The losses of a conversation that yields no case.
     fn without_case(mut self, run: &'a Run) -> Vec<Loss> {
         let is_elsewhere = self.agent.is_none() || self.agent == run.agent.name.as_deref();
         let left = [
@@ -229,7 +229,7 @@ impl<'a> AgentConversation<'a> {
         self.losses.finish()
     }
 
-    /// The whole conversation as one round: the run's question and its answer.
+    /// Joins the conversation into one round with the run's question and answer.
     fn one(mut self, run: &'a Run) -> Self {
         let mut whole = Interaction::default();
         for interaction in self.interactions {
@@ -260,7 +260,7 @@ impl<'a> AgentConversation<'a> {
         out
     }
 
-    /// A case a round. Words from before the run are with the first one.
+    /// One case per round. Messages from before the run go with the first one.
     fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Object<'a>>> {
         let metadata = self.metadata(run);
         let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.interactions)
@@ -312,7 +312,7 @@ impl<'a> AgentConversation<'a> {
         cases
     }
 
-    /// The whole conversation as a case of many turns.
+    /// The whole conversation as one multi-turn case.
     fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Object<'a>> {
         let metadata = self.metadata(run);
         for counted in ["usage", "cost", "times"] {

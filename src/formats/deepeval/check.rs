@@ -59,13 +59,12 @@ records! {
     }
 }
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Either(&[List(&OneOf(&CASE)), OneOf(&CASE)]);
 
 pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let mut first: Option<bool> = None;
     for (place, document) in documents {
-        // A file of the JSON reader is one list.
+        // DeepEval's JSON reader expects a single list.
         let Some(list) = document.as_array() else {
             case(*place, document, &mut first, found);
             continue;

@@ -1,4 +1,4 @@
-//! A round of a conversation in the form of a case.
+//! One round of a conversation, in the form of a case.
 
 use super::check::TURN;
 use crate::document::json::{Json, Object, Text};
@@ -18,8 +18,8 @@ use crate::transcript::rounds::Round;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 
-/// What a run's cases are written from.
-pub(super) struct Source<'a> {
+/// What the cases of a run are written from.
+pub(super) struct CaseSource<'a> {
     pub(super) run: &'a Run,
     pub(super) turns: TurnFacts<'a>,
     results: Results<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Source<'a> {
     searches: HashMap<StepId, Vec<&'a Step>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> CaseSource<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
         let mut searches: HashMap<StepId, Vec<&'a Step>> = HashMap::default();
         for step in run.steps.iter().filter(|step| is_search(step)) {
@@ -48,7 +48,7 @@ pub(super) fn is_search(step: &Step) -> bool {
     matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank)
 }
 
-/// What was asked, done and answered.
+/// A question, the calls it led to, and the answer.
 #[derive(Default)]
 pub(super) struct Interaction<'a> {
     /// The agent that the case names.
@@ -61,21 +61,21 @@ pub(super) struct Interaction<'a> {
     pub(super) retrieved: Vec<Text<'a>>,
     known: HashSet<Text<'a>>,
     pub(super) models: Distinct<&'a str>,
-    /// What was thought beside no call.
+    /// Thoughts without a call.
     pub(super) thoughts: Vec<Text<'a>>,
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
     pub(super) cost: Option<f64>,
     pub(super) from: Option<UnixNanos>,
     pub(super) to: Option<UnixNanos>,
-    /// Whether it is from before the run.
+    /// Whether the round is from before the run.
     pub(super) is_old: bool,
     pub(super) span: Option<SpanId>,
 }
 
 impl<'a> Interaction<'a> {
     pub(super) fn of(
-        source: &Source<'a>,
+        source: &CaseSource<'a>,
         agent: Option<&'a str>,
         round: &Round<'a, '_>,
         offered: &mut OfferedTools<'a>,
@@ -104,7 +104,7 @@ impl<'a> Interaction<'a> {
 
     fn exchange(
         &mut self,
-        source: &Source<'a>,
+        source: &CaseSource<'a>,
         exchange: &Exchange<'a>,
         is_answer: bool,
         offered: &mut OfferedTools<'a>,
@@ -117,7 +117,7 @@ impl<'a> Interaction<'a> {
         losses.branch(exchange, span);
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         if let Some(own) = own.filter(|_| !is_message) {
-            // A call describes what it ran.
+            // An operation that no model asked for is described by its call.
             if exchange.kind != ExchangeKind::Unasked || is_search(own) {
                 self.step(source, own, None, losses);
             }
@@ -162,8 +162,8 @@ impl<'a> Interaction<'a> {
         }
     }
 
-    /// The counts and facts of an operation. `asked`: the call that it ran.
-    fn step(&mut self, source: &Source<'a>, own: &'a Step, asked: Option<&ExchangeCall<'a>>, losses: &mut Losses) {
+    /// Adds the counts and facts of an operation. `asked`: the call that it ran.
+    fn step(&mut self, source: &CaseSource<'a>, own: &'a Step, asked: Option<&ExchangeCall<'a>>, losses: &mut Losses) {
         let operation = &own.operation;
         let of_run = source.run.failure.as_ref().map(|failed| &failed.failure);
         losses.step(source.run, own, |key, value| match key {
@@ -188,7 +188,7 @@ impl<'a> Interaction<'a> {
 
     fn call(
         &mut self,
-        source: &Source<'a>,
+        source: &CaseSource<'a>,
         asked: &ExchangeCall<'a>,
         reasoning: Option<Text<'a>>,
         span: Option<SpanId>,
@@ -224,7 +224,7 @@ impl<'a> Interaction<'a> {
         }
     }
 
-    fn search(&mut self, source: &Source<'a>, own: &'a Step, losses: &mut Losses) {
+    fn search(&mut self, source: &CaseSource<'a>, own: &'a Step, losses: &mut Losses) {
         if content::input(source.run, own).is_some() {
             losses.add(own.span_id, "retrieval: its query", LossReason::NoPlace);
         }
@@ -257,7 +257,7 @@ impl<'a> Interaction<'a> {
         self.input.is_none() && self.output.is_none() && [self.tools.len(), self.earlier.len(), self.retrieved.len()] == [0; 3]
     }
 
-    /// Reports what is lost with a round without words and calls.
+    /// Reports the losses of a round without words and calls.
     pub(super) fn lost(&self, losses: &mut Losses) {
         let left = [("model", self.models.is_empty()), ("reasoning", self.thoughts.is_empty())];
         for (fact, _) in left.into_iter().filter(|(_, is_empty)| !is_empty) {
@@ -265,7 +265,7 @@ impl<'a> Interaction<'a> {
         }
     }
 
-    /// Another round of the same run as a part of this one.
+    /// Merges another round of the same run into this one.
     pub(super) fn join(&mut self, other: Self) {
         self.input = self.input.take().or(other.input);
         let before = other.output.and_then(|output| self.output.replace(output));
@@ -312,7 +312,7 @@ impl<'a> Interaction<'a> {
     }
 }
 
-/// Adds a count that is known.
+/// Adds a count, if known.
 fn add(sum: &mut Option<u64>, count: Option<u64>) {
     *sum = count.map(|count| sum.unwrap_or_default().saturating_add(count)).or(*sum);
 }
@@ -330,7 +330,7 @@ pub(super) fn span(run: &Run, exchange: &Exchange<'_>) -> Option<SpanId> {
     exchange.step.and_then(|step| step.of(run))?.span_id
 }
 
-/// Puts words after others.
+/// Appends words to others.
 pub(super) fn join<'a>(before: &mut Option<Text<'a>>, after: Text<'a>) {
     match before {
         Some(before) if !before.trim().is_empty() => {
@@ -345,7 +345,7 @@ pub(super) fn join<'a>(before: &mut Option<Text<'a>>, after: Text<'a>) {
     }
 }
 
-/// Whether two texts are the same.
+/// Whether two texts are equal, ignoring surrounding white space.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.trim() == other.trim()
 }

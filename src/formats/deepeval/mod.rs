@@ -5,27 +5,27 @@
 //! |---|---|
 //! | round of an agent's conversation: a user message and what followed | a case; a sub-agent's rounds are separate cases |
 //! | user message; else the agent's input | `input` |
-//! | last message without calls; the answer that only an agent or chain has | `actual_output`, null where nothing was answered |
+//! | last message without calls; an answer that only an agent or chain records | `actual_output`, null if there is none |
 //! | recorded ideal, on which the operations agree | `expected_output` of the last case of the first conversation |
 //! | call of a tool, also one that no model asked for | `tools_called`: `name`, `input_parameters`, `output` (the last result) |
 //! | failed tool without a result | output `Error: ...` |
-//! | reasoning and words beside calls | `reasoning` of the first of these calls |
+//! | reasoning and words accompanying calls | `reasoning` of the first of these calls |
 //! | retrieval and reranking, also inside a tool | `retrieval_context`: the documents' texts, each once |
 //! | tokens and cost of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
 //! | trace, session, agent, models, system prompts, offered tools | `additional_metadata` |
 //! | words before the last ones, reasoning without calls, the history from before the run | `additional_metadata`:
 //! `earlier_outputs`, `reasoning`, `history` |
-//! | the case before in the same conversation | `additional_metadata.follows` |
-//! | resource, person, failure | `additional_metadata.run` of the run's first case |
+//! | the previous case of the same conversation | `additional_metadata.follows` |
+//! | resource, user, failure | `additional_metadata.run` of the run's first case |
 //!
 //! | option | |
 //! |---|---|
 //! | `deepeval.cases=round` | a case for each round (the default) |
 //! | `deepeval.cases=run` | one case per run: its question, its answer, the calls of all agents |
 //! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one per conversation of an agent |
-//! | `deepeval.expected=run` | `expected_tools` is what the run called, `expected_output` what it answered where no ideal is recorded: a good run as a regression test |
+//! | `deepeval.expected=run` | `expected_tools` is what the run called, `expected_output` what it answered if no ideal is recorded: a good run as a regression test |
 //!
-//! One file has single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
+//! A file holds either single cases or conversations: DeepEval rejects a mix. The scenario of a conversation is its first question.
 //!
 //! # Limits of the readers
 //!
@@ -36,9 +36,9 @@
 //! # What is lost
 //!
 //! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
-//! queries and scores of retrievals, rewards and judgements, operations outside the conversation, what an agent or a chain gets or
-//! gives that no turn contains. Pictures, sounds and files become marked text, parts of a client's own kinds are left out. A run
-//! without messages and calls gives no case.
+//! queries and scores of retrievals, rewards and evaluations, operations outside the conversation, and inputs and outputs of an agent or
+//! a chain that no turn contains. Pictures, sounds and files become marked text, parts of a client's own kinds are left out. A run
+//! without messages and calls produces no case.
 
 mod assemble;
 pub(in crate::formats) mod back;
@@ -56,7 +56,6 @@ use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeepEval;
 

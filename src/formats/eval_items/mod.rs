@@ -1,22 +1,22 @@
-//! Data set items for evaluation: what a run was asked, and what it is to answer, in the words of four readers.
+//! Data set items for evaluation: what a run was asked and should answer, in the formats of four readers.
 //!
 //! | `--to` | document | how it is loaded |
 //! |---|---|---|
-//! | `pydantic-evals` | one data set of all runs | `pydantic_evals.Dataset.from_file("set.pydantic-evals.yaml")`; its text is JSON, which YAML contains |
-//! | `langfuse-items` | an item a run | the body of `POST /api/public/dataset-items` |
-//! | `langsmith-examples` | an example a run | `Client.create_examples(dataset_id=..., examples=[...])` |
-//! | `braintrust-records` | a record a run | `braintrust.init_dataset(...).insert(**record)` |
+//! | `pydantic-evals` | one data set of all runs | `pydantic_evals.Dataset.from_file("set.pydantic-evals.yaml")`; its text is JSON, which is valid YAML |
+//! | `langfuse-items` | one item per run | the body of `POST /api/public/dataset-items` |
+//! | `langsmith-examples` | one example per run | `Client.create_examples(dataset_id=..., examples=[...])` |
+//! | `braintrust-records` | one record per run | `braintrust.init_dataset(...).insert(**record)` |
 //!
 //! | part | from |
 //! |---|---|
 //! | input | the run's question |
-//! | expected output | what an operation of the run was to give (`ideal`), if all agree; else the answer of a run that went well; else none |
-//! | metadata | the trace, the session, the agent, the status, the tools that were called, and what is known of the run |
+//! | expected output | the recorded ideal (`ideal`), if all operations that have one agree; else the answer of a successful run; else none |
+//! | metadata | the trace, the session, the agent, the status, the tools that were called, and other facts of the run |
 //!
 //! # What is lost
 //!
-//! All that happened between the question and the answer: messages, calls with their arguments and results, times, tokens, cost. A run
-//! without a question gives no item.
+//! Everything between the question and the answer: messages, calls with their arguments and results, times, tokens, cost. A run
+//! without a question produces no item.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ records! {
     }
 }
 
-/// What a run was asked and is to answer.
+/// What a run was asked and should answer.
 struct Item<'a> {
     trace: String,
     input: Text<'a>,
@@ -75,7 +75,7 @@ struct Item<'a> {
     losses: Vec<Loss>,
 }
 
-/// The item of a run; `None` if nothing was asked.
+/// The item of a run; `None` if it has no question.
 fn item(run: &Run) -> Option<Item<'_>> {
     let input = content::text(&run.question.as_ref()?.content);
     let ideals = || run.steps.iter().filter_map(|step| step.operation.training.ideal.as_ref());
@@ -125,7 +125,7 @@ fn uuid(trace: &str) -> String {
 
 const LOSES: &str = "everything between the question and the answer";
 
-/// An item format: its name, what it keeps, its table, and how an item is written.
+/// Defines an item format: its name, what it keeps, its table, and how an item is written.
 macro_rules! item_format {
     ($(#[$doc:meta])* $name:ident, $id:literal, $keeps:literal, $shape:expr, $options:expr, $write:expr) => {
         $(#[$doc])*

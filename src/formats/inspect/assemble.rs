@@ -1,4 +1,4 @@
-//! A run to a log.
+//! Converts runs to a log.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 use crate::transcript::{content, facts};
 
-/// The version of logs that readers know.
+/// The version of logs that readers support.
 const VERSION: u32 = 2;
 
-/// An output with the run's answer, which an agent or a workflow gave and no model call. `output`: that of the last model call.
+/// An output with the run's answer, recorded on an agent or a workflow, not a model call. `output`: that of the last model call.
 fn answered<'a>(mut output: Object<'a>, answer: &'a Utterance) -> Object<'a> {
     let message = Object::from([("role", "assistant".into()), ("content", content::text(&answer.content).into())]);
     let choice = Object::from([("message", message.into()), ("stop_reason", "stop".into())]);
@@ -29,7 +29,7 @@ fn answered<'a>(mut output: Object<'a>, answer: &'a Utterance) -> Object<'a> {
     whole
 }
 
-/// The log of runs, a sample each.
+/// The log of runs, one sample each.
 pub(super) fn of_runs<'a>(runs: &[&'a Run]) -> Assembled<Object<'a>> {
     let mut losses = Vec::new();
     let samples: Vec<Sample<'a>> = runs.iter().map(|run| sample(run, &mut losses)).collect();
@@ -60,7 +60,7 @@ pub(super) fn of_runs<'a>(runs: &[&'a Run]) -> Assembled<Object<'a>> {
     let status = match statuses.as_slice() {
         [RunStatus::Error] => "error",
         [RunStatus::Cancelled] => "cancelled",
-        // An evaluation of several samples is complete, whatever became of each.
+        // An evaluation of several samples is complete, whatever happened to each.
         _ if statuses.contains(&RunStatus::Running) => "started",
         _ => "success",
     };
@@ -144,7 +144,7 @@ fn sample<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Sample<'a> {
     Sample { document, has_input }
 }
 
-/// What was evaluated, as the first run has it.
+/// What was evaluated, taken from the first run.
 fn spec<'a>(runs: &[&'a Run], task: &'a str, model: &'a str) -> Object<'a> {
     let Some(run) = runs.first() else { return Object::new() };
     let id = Text::from(run.trace_id.to_string());

@@ -1,4 +1,4 @@
-//! The types that Inspect's reader demands, and the order of events.
+//! Checks the types that Inspect's reader requires, and the order of events.
 
 use std::collections::HashSet;
 
@@ -268,12 +268,11 @@ records! {
     }
 }
 
-/// What a tool gave: a value, or parts.
+/// What a tool returned: a value, or parts.
 const RESULT: Shape = Either(&[Text, Number, Flag, PART, List(&PART)]);
 
 const TOOL_CHOICE: Shape = Either(&[Text, Object]);
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&LOG);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {

@@ -1,4 +1,4 @@
-//! A log as the container that Inspect writes itself: a zip of the header, the sample and its summary.
+//! Packs a log as Inspect does: a zip of the header, the sample and its summary.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,10 +10,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::document::text::without_blanks;
 
-/// The members of an object, with their texts as they are: a log is long, and little of it is looked at.
+/// The members of an object, with their unparsed texts: a log is long, and little of it is needed.
 type Members<'t> = BTreeMap<String, &'t RawValue>;
 
-/// The container of a log, which is JSON text.
+/// Packs the JSON text of a log.
 pub(super) fn pack(text: &str) -> Result<Vec<u8>, String> {
     packed(text).map_err(|error| error.to_string())
 }
@@ -42,7 +42,7 @@ fn packed(text: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
 
 /// What readers list without opening the sample.
 fn summary(sample: &Members<'_>, is_over: bool) -> serde_json::Result<BTreeMap<&'static str, Box<RawValue>>> {
-    const TAKEN: [&str; 11] = [
+    const SUMMARY_MEMBERS: [&str; 11] = [
         "id",
         "epoch",
         "input",
@@ -55,7 +55,9 @@ fn summary(sample: &Members<'_>, is_over: bool) -> serde_json::Result<BTreeMap<&
         "total_time",
         "uuid",
     ];
-    let taken = TAKEN.iter().filter_map(|name| Some((*name, (*sample.get(*name)?).to_owned())));
+    let taken = SUMMARY_MEMBERS
+        .iter()
+        .filter_map(|name| Some((*name, (*sample.get(*name)?).to_owned())));
     let mut out: BTreeMap<&str, Box<RawValue>> = taken.collect();
     let messages = sample
         .get("messages")
@@ -72,7 +74,7 @@ fn summary(sample: &Members<'_>, is_over: bool) -> serde_json::Result<BTreeMap<&
     Ok(out)
 }
 
-/// Files without a time: one document is the same bytes whenever it is written.
+/// A zip of files without times, so that the same document always has the same bytes.
 fn zipped(files: &[(String, String)]) -> Result<Vec<u8>, rawzip::Error> {
     let mut out = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut out);

@@ -22,15 +22,15 @@ const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
 pub(super) struct Events<'a, 't> {
     threads: &'t Threads<'a>,
     run: &'a Run,
-    /// Conversations that are in no event yet, by the tool that called the agent.
+    /// Conversations not yet in an event, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) list: Vec<Object<'a>>,
     pub(super) losses: Vec<Loss>,
-    /// The output of the model call that gave the run's answer, else of the last one of an outermost agent.
+    /// The output of the model call that gave the run's answer, else of an outermost agent's last call.
     pub(super) output: Object<'a>,
-    /// Whether it is that of the answer.
+    /// Whether `output` is the answer's.
     has_answer: bool,
-    /// The spans that are open.
+    /// Ids of the open spans.
     open: Vec<Text<'a>>,
     /// The span of each scope.
     spans: IdVec<ScopeId, Text<'a>>,
@@ -70,7 +70,7 @@ impl<'a, 't> Events<'a, 't> {
         }
     }
 
-    /// The rest: agents whose calling tool is in no event, and why the run failed.
+    /// Adds agents whose calling tool is in no event, and the run's failure.
     pub(super) fn finish(&mut self) {
         while let Some((_, left)) = self.scopes.pop_first() {
             left.into_iter().for_each(|scope| self.scope(scope, 1));
@@ -126,7 +126,7 @@ impl<'a, 't> Events<'a, 't> {
                 self.operation(earlier);
             }
             self.item(pooled, at, item, depth);
-            // Messages that no model read are in no model event.
+            // Messages that no model received are in no model event.
             if let Some(node) = item.node.filter(|node| !is_call(item) && pooled.is_unwritten(*node, depth == 0)) {
                 let mut event = self.event("info", item.exchange.at);
                 event.add("source", "message");
@@ -145,7 +145,7 @@ impl<'a, 't> Events<'a, 't> {
         self.list.push(event);
     }
 
-    /// The facts of an agent or a chain: its words only if the conversations do not contain them.
+    /// The facts of an agent or a chain; its words only if the conversations do not contain them.
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = Object::new();
         if self.threads.words.unwritten(&step.operation).is_some() {
@@ -161,7 +161,7 @@ impl<'a, 't> Events<'a, 't> {
         match exchange.kind {
             ExchangeKind::Message(_) => {}
             ExchangeKind::Turn(_) | ExchangeKind::SilentTurn => {
-                // What is in no span is from before the run.
+                // A turn without a span is from before the run.
                 step.into_iter().for_each(|step| self.model(pooled, item, step, depth));
             }
             ExchangeKind::Unasked if step.is_none() => {
@@ -229,7 +229,7 @@ impl<'a, 't> Events<'a, 't> {
         output.add("choices", Json::List(choices));
         output.add_filled("usage", Usage::of(operation).object());
         output.add_filled("time", step.ended_at.map(|end| seconds(step.started_at, end)));
-        // Side calls may follow the one that gave the run's answer.
+        // Side calls may follow the call that gave the run's answer.
         let is_answer = |answer: &Utterance| answer.in_conversation && item.exchange.step == Some(answer.step);
         let answers = self.run.answer.as_ref().is_some_and(is_answer);
         if answers || depth == 0 && !self.has_answer {
@@ -254,7 +254,7 @@ impl<'a, 't> Events<'a, 't> {
         self.scores(step);
     }
 
-    /// A tool that ran, or runs. `id`: that of the call, and of the message with the result.
+    /// Adds a tool that ran or is running. `id`: of the call, and of the message with the result.
     fn tool(
         &mut self,
         asked: &ExchangeCall<'a>,
@@ -312,7 +312,7 @@ impl<'a, 't> Events<'a, 't> {
         below.into_iter().for_each(|scope| self.scope(scope, depth + 1));
     }
 
-    /// The judgements of an operation.
+    /// Adds the evaluations of an operation.
     fn scores(&mut self, step: &'a Step) {
         for evaluation in &step.operation.evaluations {
             let Some(score) = message::score(evaluation) else { continue };
@@ -324,7 +324,7 @@ impl<'a, 't> Events<'a, 't> {
         }
     }
 
-    /// An operation that no model call and no tool contains.
+    /// Adds an operation that is in no model call or tool.
     fn operation(&mut self, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
         let hands_on = hands_on(step.operation.kind);

@@ -55,7 +55,7 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
     message
 }
 
-/// A message of a model call's output after the first one.
+/// Any message but the first of a model call's output.
 pub(super) fn of_choice<'a>(source: &'a Message) -> Object<'a> {
     let mut more = Object::new();
     let mut message = of_message(source, &Role::Assistant, Text::default(), &mut more);
@@ -91,7 +91,7 @@ fn of_message<'a>(source: &'a Message, role: &'a Role, id: Text<'a>, more: &mut 
     message
 }
 
-/// Text; a list of parts where there is more than text.
+/// Text, or a list of parts if there is more than text.
 fn content(message: &Message) -> Json<'_> {
     let is_text = |part: &Part| matches!(part, Part::Text(_));
     if message.parts.iter().all(is_text) {
@@ -118,7 +118,7 @@ fn part(part: &Part) -> Object<'_> {
     }
 }
 
-/// A picture, a sound, a film or a file. One without an address or bytes, or of another type, stays as it was recorded.
+/// A picture, sound, video or file. Without a URL or bytes, or of another type, it is kept as recorded.
 fn of_media(media: &Media) -> Object<'_> {
     let url = media.url();
     let mime = media.mime_type.as_deref().unwrap_or_default();
@@ -180,7 +180,7 @@ pub(super) fn eval_error(failure: &Failure) -> Object<'_> {
     ])
 }
 
-/// A judgement; `None` if it has neither a number nor a word.
+/// An evaluation as a score; `None` if it has neither a number nor a word.
 pub(super) fn score(evaluation: &crate::operation::Evaluation) -> Option<Object<'_>> {
     let value = match (evaluation.score.filter(|score| score.is_finite()), &evaluation.label) {
         (Some(score), _) => Json::from(score),

@@ -3,36 +3,35 @@
 //!
 //! | run | log |
 //! |---|---|
-//! | agent, first model, framework, resource, person | `eval`: `task`, `model`, `packages`, `metadata` |
+//! | agent, first model, framework, resource, user | `eval`: `task`, `model`, `packages`, `metadata` |
 //! | trace, session | `eval.eval_id`, sample's `id` and `uuid`; `eval.run_id` |
-//! | messages before the first turn | `input`: text, if a person alone spoke |
-//! | conversation as it was at the end | `messages`; edited histories in the inputs of model events |
+//! | messages before the first turn | `input`: text, if it is a single user message |
+//! | conversation at the end | `messages`; edited histories in the inputs of model events |
 //! | model call | `model` event: `input_refs` into `events_data.messages`, `tools`, `config`, `output`, times, error |
-//! | tokens, cost | `usage` of the output, sums by model in `model_usage`; input without what a cache took or gave |
+//! | tokens, cost | `usage` of the output, sums by model in `model_usage`; input without tokens read from or written to a cache |
 //! | other choices | `output.choices` |
 //! | tool that ran, each attempt | `tool` event: arguments, result, error, times |
 //! | agent, sub-agent | `span_begin` and `span_end`; those of a tool follow its event, which names them in `agent_span_id` |
 //! | retrieval, memory, handoff on its own | `tool` event with `metadata.kind` |
 //! | guardrail, embedding, state, prompt and the like | `info` event |
-//! | judgements | `scores` of the sample, `score` events |
+//! | evaluations | `scores` of the sample, `score` events |
 //! | recorded ideal | `target` |
 //! | failure of the run | `error` of log and sample, `error` event |
 //! | rewards, response ids, evidence, all else | `metadata` of the event |
-//! | reasoning, pictures, sounds, films | parts of the content; those that Inspect has no type for as `data` |
+//! | reasoning, pictures, sounds, videos | parts of the content; those for which Inspect has no type as `data` |
 //!
 //! On standard output and over HTTP a log is JSON. `convert --output` and `export --output` write files as Inspect itself does:
 //! `<trace>.inspect.eval`, a zip of `header.json`, `samples/<id>_epoch_1.json`, `summaries.json` and `_journal/start.json`. Scout
-//! reads no other files.
+//! only reads such files.
 //!
-//! With `inspect.logs=one` all runs of a command are samples of one log, `runs.inspect.eval`. It is named after the first run's agent and
-//! model, and is a success once all its runs have ended: each sample has its own error.
+//! With `inspect.logs=one` all runs of a command become samples of one log, `runs.inspect.eval`. It is named after the first run's agent
+//! and model, and has succeeded once all its runs have ended: each sample has its own error.
 //!
 //! # What is lost
 //!
 //! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
 //! the conversation gets a number appended. A missing model or agent name becomes `unknown`. A tool's schema that readers
-//! reject is in the
-//! `options` of the tool.
+//! reject goes to the `options` of the tool.
 
 mod assemble;
 pub(in crate::formats) mod back;
@@ -53,7 +52,6 @@ use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inspect;
 

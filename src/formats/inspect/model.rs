@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::document::json::{Json, Object, Text};
 use crate::operation::{Cost, Operation, TokenCount, ToolDefinition};
 
-/// Parameters that have their own field, with their other names.
+/// Parameters that have their own field, with alternative names.
 const CONFIG: [(&str, &[&str], Wanted); 12] = [
     ("temperature", &["temperature"], Wanted::Number),
     ("top_p", &["top_p"], Wanted::Number),
@@ -48,7 +48,7 @@ impl Wanted {
     }
 }
 
-/// The parameters with their own field, and the others.
+/// Splits parameters into those with their own field and the others.
 pub(super) fn config(parameters: &Map<String, Value>) -> (Object<'_>, Object<'_>) {
     let (mut config, mut others) = (Object::new(), Object::new());
     for (key, value) in parameters {
@@ -61,7 +61,7 @@ pub(super) fn config(parameters: &Map<String, Value>) -> (Object<'_>, Object<'_>
     (config, others)
 }
 
-/// Which tools a model was to prefer.
+/// The tool choice.
 pub(super) fn tool_choice(parameters: &Map<String, Value>) -> Json<'_> {
     let choice = parameters.get("tool_choice");
     let function = choice.and_then(|choice| choice.get("function").unwrap_or(choice).get("name")?.as_str());
@@ -73,7 +73,7 @@ pub(super) fn tool_choice(parameters: &Map<String, Value>) -> Json<'_> {
     }
 }
 
-/// A tool. Readers refuse schemas whose fields have other types than theirs: such a schema is in the options, whole.
+/// A tool. Readers reject schemas with fields of unexpected types: such a schema goes to the options, whole.
 pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
     let description = tool.description.as_deref().unwrap_or_default();
     let mut out = Object::from([("name", (&tool.name).into()), ("description", description.into())]);
@@ -83,7 +83,7 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
         Some(Value::Object(map)) => {
             let mut parameters = Object::from([("type", "object".into())]);
             parameters.extend(Object::from(map));
-            // Where it is null readers want it left out.
+            // Readers want null members left out.
             parameters.retain(|key, value| key == "default" || !value.is_null());
             out.add("parameters", parameters);
         }
@@ -103,7 +103,7 @@ fn is_list_of(value: &Value, matches: impl Fn(&Value) -> bool) -> bool {
     value.as_array().is_some_and(|list| list.iter().all(matches))
 }
 
-/// Whether the fields of a JSON schema that readers know have the types that they know.
+/// Whether the fields of a JSON schema have the types that readers expect.
 fn fits(schema: &Value) -> bool {
     const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
     let is_type = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
@@ -125,7 +125,7 @@ fn fits(schema: &Value) -> bool {
         })
 }
 
-/// Why the model stopped, in Inspect's words.
+/// Why the model stopped, as an Inspect stop reason.
 pub(super) fn stop_reason(reason: Option<&str>) -> &'static str {
     let word = reason.unwrap_or_default().to_ascii_lowercase();
     match word.rsplit('.').next().unwrap_or_default() {
@@ -138,7 +138,7 @@ pub(super) fn stop_reason(reason: Option<&str>) -> &'static str {
     }
 }
 
-/// Tokens and money, which add up.
+/// Token counts and cost, which can be summed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     tokens: TokenCount,
@@ -164,7 +164,7 @@ impl Usage {
                 *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
         };
-        // What was read from a cache counts apart: a sum of both is wrong where a call's counts do not fit together.
+        // Cached tokens are added separately: a sum of totals would be wrong if the counts of one call are inconsistent.
         add(
             &mut self.tokens.input,
             other.full_rate().map(|rate| rate.saturating_add(other.cached())),
@@ -184,12 +184,12 @@ impl Usage {
         read.unwrap_or(0).saturating_add(write.unwrap_or(0))
     }
 
-    /// Input without what a cache took or gave; all of it where the counts do not fit together.
+    /// Input without cached tokens; all of it if the counts are inconsistent.
     fn full_rate(&self) -> Option<u64> {
         self.tokens.input.map(|input| input.checked_sub(self.cached()).unwrap_or(input))
     }
 
-    /// Empty where nothing was recorded.
+    /// Empty if nothing was recorded.
     pub(super) fn object<'a>(self) -> Object<'a> {
         let mut out = Object::new();
         for (key, count) in [

@@ -1,4 +1,4 @@
-//! The threads of all scopes. Their messages are in one pool, and model events refer to them by index.
+//! The threads of all scopes. Their messages share one pool, to which model events refer by index.
 
 use super::message;
 use crate::document::json::{Json, Object, Text};
@@ -21,20 +21,20 @@ pub(super) struct Threads<'a> {
 /// A scope's thread, whose messages are in the pool.
 pub(super) struct PooledThread<'a> {
     pub(super) thread: Thread<'a>,
-    /// The place of its first message.
+    /// Pool index of its first message.
     first: usize,
-    /// For each message the first one of its row, in which each follows the one before.
+    /// For each message, the first message of its row: a row is a sequence in which each message follows the previous one.
     rows: Vec<usize>,
-    /// For each message whether a model read it.
+    /// For each message, whether a model received it.
     read: Vec<bool>,
-    /// For each message whether it is in the conversation at the end.
+    /// For each message, whether it is in the conversation at the end.
     stays: Vec<bool>,
-    /// The messages that hold results, by item and call.
+    /// Messages with results, by item and call.
     results: HashMap<(usize, usize), usize>,
 }
 
 impl<'a> Threads<'a> {
-    /// `main`: the scopes whose conversations get the run's question and answer.
+    /// `main`: the scopes whose conversations have the run's question and answer.
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
         let mut by_scope = IdVec::with_capacity(run.scopes.len());
@@ -68,14 +68,14 @@ impl<'a> Threads<'a> {
         messages.collect()
     }
 
-    /// The conversation of a scope as it was at the end.
+    /// The conversation of a scope at its end.
     pub(super) fn messages(&self, scope: ScopeId) -> Vec<Object<'a>> {
         let Some(pooled) = self.pooled(scope) else { return Vec::new() };
         let path = pooled.thread.path(pooled.thread.tip()).into_iter();
         path.filter_map(|at| pooled.message(self.run, at)).collect()
     }
 
-    /// What a person or a program gave before the first turn: text, if a person alone spoke.
+    /// The input before the first turn: text if it is a single user message, else messages.
     pub(super) fn input(&self, main: &[ScopeId]) -> Json<'a> {
         for pooled in main.iter().filter_map(|scope| self.pooled(*scope)) {
             let is_work = |item: &Item<'_>| {
@@ -140,7 +140,7 @@ impl<'a> PooledThread<'a> {
         }
     }
 
-    /// Whether an input message is in no model event and not at the end of an outermost conversation either.
+    /// Whether an input message is neither in a model event nor at the end of an outermost conversation.
     pub(super) fn is_unwritten(&self, node: usize, is_outermost: bool) -> bool {
         let is_read = self.read.get(node).copied().unwrap_or_default();
         let stays = self.stays.get(node).copied().unwrap_or_default();
@@ -156,13 +156,13 @@ impl<'a> PooledThread<'a> {
         Some(message::of_node(run, &self.thread, node, self.id(run, at)))
     }
 
-    /// The id of the message with the result of a call; `None`: there is none, or a compaction took it before a model read it.
+    /// The id of the message with a call's result; `None` without a result, or if a compaction removed it before a model received it.
     pub(super) fn result_id(&self, run: &Run, item: usize, call: usize) -> Option<Text<'a>> {
         let at = self.results.get(&(item, call)).filter(|at| !self.is_unwritten(**at, true));
         at.map(|at| self.id(run, *at))
     }
 
-    /// The messages up to this one, as ranges of places.
+    /// The messages up to this one, as ranges of indices.
     pub(super) fn input(&self, last: Option<usize>) -> Json<'a> {
         let (mut ranges, mut next) = (Vec::new(), last);
         while let Some(end) = next {

@@ -1,5 +1,5 @@
-//! The container that Inspect writes, as the JSON text of a log. Samples are in separate files: one, or a folder of parts
-//! (`sample.json` with lists of events, messages and calls, and texts by their number).
+//! Unpacks Inspect's container to the JSON text of a log. Samples are in separate files: one, or a folder of parts
+//! (`sample.json` with lists of events, messages and calls, and texts by number).
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::format::{ReserveMemory, UnpackError};
 
-/// The kind of a file in the container, and where its bytes are.
+/// A file in the container: how and where it is stored.
 struct Packed<'a> {
     bytes: &'a [u8],
     method: CompressionMethod,
@@ -19,22 +19,22 @@ struct Packed<'a> {
 
 type Files<'a> = BTreeMap<String, Packed<'a>>;
 
-/// Whether these bytes are a container with a log, and its text of at most so many bytes. `may` is asked before memory grows.
+/// The text, up to `limit` bytes, of a log in a container; `None` if the bytes are none. `reserve` is called before memory grows.
 pub(super) fn unpack(bytes: &[u8], limit: usize, reserve: &mut ReserveMemory<'_>) -> Option<Result<Vec<u8>, UnpackError>> {
     if !bytes.starts_with(b"PK\x03\x04") {
         return None;
     }
     let files = files(bytes)?;
-    let begin = if files.contains_key(HEADER) { HEADER } else { START };
+    let begin = if files.contains_key(HEADER) { HEADER } else { JOURNAL_START };
     files.contains_key(begin).then(|| log(&files, begin, bytes.len(), limit, reserve))
 }
 
 const HEADER: &str = "header.json";
-/// A log that is still written has no header.
-const START: &str = "_journal/start.json";
+/// A log that is still being written has no header.
+const JOURNAL_START: &str = "_journal/start.json";
 const SAMPLES: &str = "samples/";
 
-/// The files by their names; of two with one name the later one counts.
+/// The files by name; if two have the same name, the later one counts.
 fn files(bytes: &[u8]) -> Option<Files<'_>> {
     let archive = ZipArchive::from_slice(bytes).ok()?;
     let mut entries = archive.entries();
@@ -51,7 +51,7 @@ fn files(bytes: &[u8]) -> Option<Files<'_>> {
 }
 
 fn log(files: &Files<'_>, begin: &str, length: usize, limit: usize, reserve: &mut ReserveMemory<'_>) -> Result<Vec<u8>, UnpackError> {
-    // Files that share their bytes are read again and again.
+    // Files that share bytes would be decompressed again and again.
     let packed: usize = files.values().map(|file| file.bytes.len()).sum();
     if packed > length {
         return Err(UnpackError::broken(begin, "files of the archive overlap"));
@@ -62,7 +62,7 @@ fn log(files: &Files<'_>, begin: &str, length: usize, limit: usize, reserve: &mu
         reserve,
     };
     text.object(files, begin)?;
-    if begin == START {
+    if begin == JOURNAL_START {
         text.push(b",\"status\":\"started\"")?;
     }
     text.push(b",\"samples\":[")?;
@@ -88,7 +88,7 @@ fn is_sample(name: &str) -> bool {
     epoch.is_some_and(|epoch| !epoch.is_empty() && epoch.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// A text that grows within its limit.
+/// A text that grows up to its limit.
 struct Text<'l, 'm> {
     out: Vec<u8>,
     limit: usize,
@@ -103,7 +103,7 @@ impl Text<'_, '_> {
         }
         if needed > self.out.capacity() {
             let capacity = needed.max(self.out.capacity().saturating_mul(2)).min(self.limit);
-            // Twice: what grows is copied.
+            // Twice the size, because growing copies the text.
             (self.reserve)(capacity.saturating_sub(self.out.capacity()).saturating_mul(2))?;
             self.out.reserve_exact(capacity - self.out.len());
         }
@@ -116,7 +116,7 @@ impl Text<'_, '_> {
         Ok(())
     }
 
-    /// The JSON text of a file. Where it begins.
+    /// Appends the JSON text of a file; returns where it begins.
     fn whole(&mut self, files: &Files<'_>, name: &str) -> Result<usize, UnpackError> {
         const PIECE: usize = 64 << 10;
         let begin = self.out.len();
@@ -144,7 +144,7 @@ impl Text<'_, '_> {
         Ok(begin)
     }
 
-    /// The members of the object in a file, without the brace that closes it.
+    /// Appends the object in a file, without its closing brace.
     fn object(&mut self, files: &Files<'_>, name: &str) -> Result<(), UnpackError> {
         let begin = self.whole(files, name)?;
         let text = self.out.get(begin..).unwrap_or_default().trim_ascii();
@@ -155,13 +155,13 @@ impl Text<'_, '_> {
         let end = self.out.trim_ascii_end().len().saturating_sub(1);
         self.out.truncate(end);
         if is_empty {
-            // What follows begins with a comma.
+            // The following member begins with a comma.
             self.push(b"\"version\":2")?;
         }
         Ok(())
     }
 
-    /// A sample in parts.
+    /// Appends a sample in parts.
     fn parts(&mut self, files: &Files<'_>, name: &str, folder: &str) -> Result<(), UnpackError> {
         self.object(files, name)?;
         let about = format!("{folder}/metadata.json");
@@ -180,7 +180,7 @@ impl Text<'_, '_> {
         self.push(b"}}")
     }
 
-    /// The items of a list in several files, which are named by the number of their first item.
+    /// Appends the items of a list split over several files, each named by the number of its first item.
     fn list(&mut self, files: &Files<'_>, folder: &str, list: &str) -> Result<(), UnpackError> {
         let mut is_first = true;
         for (_, name) in numbered(files, folder, list) {
@@ -205,7 +205,7 @@ impl Text<'_, '_> {
         Ok(())
     }
 
-    /// Texts by their numbers.
+    /// Appends texts by number.
     fn texts(&mut self, files: &Files<'_>, folder: &str) -> Result<(), UnpackError> {
         let mut is_first = true;
         for (first, name) in numbered(files, folder, "attachments") {

@@ -1,10 +1,10 @@
-//! Runs to Invariant documents.
+//! Converts runs to Invariant documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::list::{Draft, List};
+use super::list::{EventDraft, List};
 use super::offered::{TOOL, TOOLS};
-use super::run_facts::Facts;
+use super::run_facts::RunFacts;
 use super::scopes;
 use super::table::{ANNOTATION, PUSH, ROW};
 use crate::document::choice::Options;
@@ -15,12 +15,12 @@ use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
 use crate::transcript::facts;
 
-/// All runs in the container that the options name.
+/// Puts all runs into the container given by the options.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Json<'a>>> {
     let lists = runs
         .iter()
         .filter(|run| run.has_agent_work())
-        .flat_map(|run| Assembly::of(run, &Facts::of(run), options).finish());
+        .flat_map(|run| Assembly::of(run, &RunFacts::of(run), options).finish());
     match options.get("invariant.container") {
         Some("push") => push(lists.collect(), options).into_iter().collect(),
         Some("jsonl") => lists.map(Finished::row).collect(),
@@ -28,9 +28,9 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     }
 }
 
-/// One list of events, ready for a container.
+/// A finished list of events, ready for a container.
 struct Finished<'a> {
-    events: Vec<Draft<'a>>,
+    events: Vec<EventDraft<'a>>,
     tools: Option<Object<'a>>,
     annotations: Vec<Json<'a>>,
     metadata: Object<'a>,
@@ -38,8 +38,8 @@ struct Finished<'a> {
 }
 
 impl<'a> Finished<'a> {
-    fn events(events: Vec<Draft<'a>>, tools: Option<Object<'a>>) -> Json<'a> {
-        tools.into_iter().chain(events.into_iter().map(Draft::write)).collect()
+    fn events(events: Vec<EventDraft<'a>>, tools: Option<Object<'a>>) -> Json<'a> {
+        tools.into_iter().chain(events.into_iter().map(EventDraft::write)).collect()
     }
 
     fn array(mut self) -> Assembled<Json<'a>> {
@@ -91,15 +91,15 @@ fn push<'a>(lists: Vec<Finished<'a>>, options: &Options) -> Option<Assembled<Jso
 struct Assembly<'a, 'o> {
     run: &'a Run,
     options: &'o Options,
-    facts: &'o Facts<'a>,
+    facts: &'o RunFacts<'a>,
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
-    /// Sub-agents' lists that are separate documents.
+    /// Sub-agents' lists that become separate documents.
     own: Vec<(List<'a, 'o>, Object<'a>)>,
     main: List<'a, 'o>,
 }
 
 impl<'a, 'o> Assembly<'a, 'o> {
-    fn of(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
+    fn of(run: &'a Run, facts: &'o RunFacts<'a>, options: &'o Options) -> Self {
         let mut this = Self {
             run,
             options,
@@ -117,7 +117,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             scopes::write(run, facts, scope, &mut main);
         }
         this.call_agents(&mut main, 0);
-        // Agents whose calling tool is in no event come after the others.
+        // Agents whose calling tool is in no event come last.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
                 scopes::write(run, facts, scope, &mut main);
@@ -203,7 +203,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
     }
 }
 
-/// A finished list.
+/// Finishes a list.
 fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Object<'a>) -> Finished<'a> {
     let (events, losses) = list.finish();
     let tools = if options.is("invariant.tools", "event") {
@@ -220,7 +220,7 @@ fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Obj
     }
 }
 
-/// Judgements become annotations where the container has a place for them.
+/// Turns evaluations into annotations, if the container has a place for them.
 fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
     let places = places(run, lists);
     for (index, step) in run.steps.enumerate() {
@@ -244,8 +244,8 @@ fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
     }
 }
 
-/// For each step the last event that contains it, with its list, else of the nearest step around it; else the last of the first
-/// list, since a judgement of the whole run is with it.
+/// For each step the last event that contains it, with its list; else the event of the nearest enclosing step; else the last event of
+/// the first list, where evaluations of the whole run go.
 fn places(run: &Run, lists: &[Finished<'_>]) -> IdVec<StepId, Option<(usize, usize)>> {
     let mut events: IdVec<StepId, Option<(usize, usize)>> = IdVec::filled(None, run.steps.len());
     for (number, list) in lists.iter().enumerate() {
@@ -287,8 +287,8 @@ fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Json
     annotation.into()
 }
 
-/// Every tool that was offered to a model whose turn is here, once.
-fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Object<'a>> {
+/// Every tool offered to a model whose turn is in this list, once.
+fn offered<'a>(run: &'a Run, events: &[EventDraft<'_>]) -> Option<Object<'a>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();
     let mut steps: Vec<StepId> = events.iter().flat_map(|draft| &draft.steps).copied().collect();

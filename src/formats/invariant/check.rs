@@ -1,4 +1,4 @@
-//! What the analyzer parses and Explorer's schema accepts; a document must satisfy both.
+//! Checks what the analyzer parses and Explorer's schema accepts; a document must satisfy both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::document::shape::Shape::Object;
 use crate::document::shape::shown;
 use crate::document::violations::{JsonPath, Violations};
 
-/// Each is a separate trace, or a row of a file of several.
+/// Each document is a separate trace, or a row of a file.
 pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let is_alone = documents.len() == 1;
     let mut rows = Rows {
@@ -54,12 +54,12 @@ pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations
     }
 }
 
-/// Whether an element is the metadata of a row: Explorer takes a first element without a role for it.
+/// Whether an element is the metadata of a row, which Explorer expects as a first element without a role.
 fn is_about(event: &Value) -> bool {
     event.get("metadata").is_some() && event.get("role").is_none() && event.get("type").is_none()
 }
 
-/// Whether only a file of Explorer has such a row. Lists of events alone, one a line, are traces one after another as well.
+/// Whether such a row only occurs in Explorer's files. Lines that are plain lists of events may also be separate traces.
 fn is_explorers(row: &Value) -> bool {
     match row {
         Value::Array(events) => events.first().is_some_and(is_about),
@@ -68,7 +68,7 @@ fn is_explorers(row: &Value) -> bool {
     }
 }
 
-/// What the rows of a file have to agree on.
+/// What the rows of a file must agree on.
 #[derive(Default)]
 struct Rows {
     is_explorers: bool,
@@ -147,7 +147,7 @@ fn push(place: JsonPath<'_>, request: &Map<String, Value>, lists: &[Value], foun
     }
 }
 
-/// One list of events, the first of them left out where they are not events.
+/// Checks one list of events, skipping the first `skip` elements, which are not events.
 fn trace(place: JsonPath<'_>, events: &[Value], skip: usize, found: &mut Violations) {
     if events.len() <= skip {
         found.add(place, "a trace needs at least one event");
@@ -207,7 +207,7 @@ fn output<'a>(
     last: Option<&'a str>,
     found: &mut Violations,
 ) {
-    // One that names no call answers the last.
+    // An output that names no call answers the last one.
     let id = match event.get("tool_call_id") {
         None => last,
         Some(id) => id.as_str(),

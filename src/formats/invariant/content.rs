@@ -1,11 +1,11 @@
-//! Contents of events: text, text and images, and a tool's result as text.
+//! Converts contents of events: text, text and images, and a tool's result as text.
 
 use crate::document::json::{Json, Object, Text};
 use crate::operation::{Failure, Kind, Message, Part};
 use crate::run::{Run, Step};
 use crate::transcript::{calls, content, facts};
 
-/// A message's content as Invariant has it.
+/// A message's content in Invariant's form.
 pub(super) struct Content<'a> {
     /// Text, null, or a list of text and image parts.
     pub(super) value: Json<'a>,
@@ -13,7 +13,7 @@ pub(super) struct Content<'a> {
     pub(super) coerced: Vec<Json<'a>>,
 }
 
-/// Text where there is only text; else parts, those that are neither text nor image as marked text.
+/// Text if there is nothing else; otherwise parts, in which everything but text and images becomes marked text.
 pub(super) fn of_message(message: &Message) -> Content<'_> {
     if !message.has_media() {
         return Content {
@@ -55,7 +55,7 @@ fn text_part(text: Text<'_>) -> Json<'_> {
     Object::from([("type", "text".into()), ("text", text.into())]).into()
 }
 
-/// The content with the reasoning before it.
+/// The content, preceded by the reasoning.
 pub(super) fn with_reasoning<'a>(content: Json<'a>, reasoning: Text<'a>) -> Json<'a> {
     match content {
         Json::Text(text) if !text.is_empty() => format!("{reasoning}\n\n{text}").into(),
@@ -81,7 +81,7 @@ pub(super) fn of_result<'a>(result: Json<'a>, failure: Option<&Failure>) -> Text
     }
 }
 
-/// What a step has besides its event's own fields, for the event's metadata.
+/// A step's facts without their own field in the event, for the event's metadata.
 pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let mut out = Object::with_capacity(8);
     if let Some(span) = step.span_id {
@@ -100,7 +100,7 @@ pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     {
         out.add("server", server);
     }
-    // The analyzer's users look for text here.
+    // Users of the analyzer expect text here.
     if let Some(Json::Object(mut error)) = all.remove("error") {
         for (from, to) in [("message", "error"), ("type", "error_type"), ("stacktrace", "stacktrace")] {
             if let Some(value) = error.remove(from) {

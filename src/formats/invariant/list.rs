@@ -1,8 +1,8 @@
-//! A list of events under construction: call ids once, each call one output, every event with the steps it represents.
+//! A list of events under construction: each call id occurs once, each call has one output, and each event knows its steps.
 
 use super::content;
-use super::nearest::Added;
-use super::run_facts::Facts;
+use super::nearest::AddedSteps;
+use super::run_facts::RunFacts;
 use super::table::{CALL, FUNCTION, MESSAGE, OUTPUT};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
@@ -15,19 +15,19 @@ use crate::transcript::{calls, content as step_content};
 
 /// An event and the steps it represents.
 #[derive(Debug, Default)]
-pub(super) struct Draft<'a> {
-    /// Without its metadata.
+pub(super) struct EventDraft<'a> {
+    /// The event without its metadata.
     pub(super) event: Object<'a>,
     pub(super) metadata: Object<'a>,
     /// Steps that the event represents.
     pub(super) steps: Vec<StepId>,
-    /// When.
+    /// Time of the event.
     pub(super) at: UnixNanos,
-    /// A later output of the same call has taken its place.
+    /// Replaced by a later output of the same call.
     pub(super) gone: bool,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> EventDraft<'a> {
     pub(super) fn write(self) -> Object<'a> {
         let mut event = self.event;
         event.add_filled("metadata", self.metadata);
@@ -41,48 +41,48 @@ impl<'a> Draft<'a> {
 }
 
 /// A call in the list.
-struct Bound<'a> {
+struct BoundCall<'a> {
     id: Text<'a>,
     name: Text<'a>,
     arguments: Object<'a>,
     output: Option<usize>,
 }
 
-/// What a tool gave back.
+/// A tool's output.
 pub(super) struct Output<'a> {
     /// The call that it answers.
     pub(super) call_id: Text<'a>,
     pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a operation::Failure>,
-    /// The tool, where the result names it.
+    /// The tool's name, if recorded with the result.
     pub(super) name: Option<&'a str>,
 }
 
 /// Events in order.
 pub(super) struct List<'a, 'o> {
     pub(super) run: &'a Run,
-    pub(super) facts: &'o Facts<'a>,
+    pub(super) facts: &'o RunFacts<'a>,
     options: &'o Options,
-    pub(super) drafts: Vec<Draft<'a>>,
-    /// Calls by recorded id; a reused id names the latest call.
-    bound: HashMap<Text<'a>, Bound<'a>>,
-    /// Every id that was written.
+    pub(super) drafts: Vec<EventDraft<'a>>,
+    /// Calls by recorded id; a reused id refers to the latest call.
+    bound: HashMap<Text<'a>, BoundCall<'a>>,
+    /// Every id written so far, with the number of its uses.
     written: HashMap<Text<'a>, u32>,
     offered: Json<'a>,
-    /// Operations that found no event yet.
+    /// Operations that have no event yet.
     pub(super) unsettled: Vec<StepId>,
-    /// The texts in events, for the first so many of them.
-    pub(super) heard: (HashSet<Text<'a>>, usize),
-    /// The event of a step, or one that it replaced.
+    /// The texts in events, and the number of events searched so far.
+    pub(super) event_texts: (HashSet<Text<'a>>, usize),
+    /// The first event of each step; it may have been replaced.
     event_of_step: HashMap<StepId, usize>,
-    /// The steps with an event, without those added since the last look.
-    pub(super) with_event: Added,
-    /// The steps that got an event since the last look.
+    /// The steps with an event, except `newly_with_event`.
+    pub(super) with_event: AddedSteps,
+    /// The steps that got an event since the last search.
     pub(super) newly_with_event: Vec<StepId>,
-    /// The events that took the place of others.
+    /// Replaced events and their replacements.
     replaced: HashMap<usize, usize>,
-    /// Events that are later than all before them, among the first so many.
+    /// Running maxima of event times, and the number of events covered.
     peaks: (Vec<(UnixNanos, usize)>, usize),
     pub(super) losses: Vec<Loss>,
 }
@@ -94,7 +94,7 @@ pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> J
 }
 
 impl<'a, 'o> List<'a, 'o> {
-    pub(super) fn new(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
+    pub(super) fn new(run: &'a Run, facts: &'o RunFacts<'a>, options: &'o Options) -> Self {
         Self {
             run,
             facts,
@@ -104,9 +104,9 @@ impl<'a, 'o> List<'a, 'o> {
             written: HashMap::default(),
             offered: Json::Null,
             unsettled: Vec::new(),
-            heard: (HashSet::default(), 0),
+            event_texts: (HashSet::default(), 0),
             event_of_step: HashMap::default(),
-            with_event: Added::default(),
+            with_event: AddedSteps::default(),
             newly_with_event: Vec::new(),
             replaced: HashMap::default(),
             peaks: (Vec::new(), 0),
@@ -123,8 +123,8 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     pub(super) fn push(&mut self, event: Object<'a>, metadata: Object<'a>, step: Option<StepId>, at: UnixNanos) {
-        self.tell_of(step, self.drafts.len());
-        self.drafts.push(Draft {
+        self.record_event(step, self.drafts.len());
+        self.drafts.push(EventDraft {
             event,
             metadata,
             steps: step.into_iter().collect(),
@@ -134,7 +134,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// Records the event of a step.
-    fn tell_of(&mut self, step: Option<StepId>, event: usize) {
+    fn record_event(&mut self, step: Option<StepId>, event: usize) {
         if let Some(step) = step {
             self.event_of_step.insert(step, event);
             self.newly_with_event.push(step);
@@ -155,7 +155,7 @@ impl<'a, 'o> List<'a, 'o> {
         Some(last)
     }
 
-    /// The first event at this time or later.
+    /// The first event at or after this time.
     pub(super) fn first_since(&mut self, at: UnixNanos) -> Option<usize> {
         let (peaks, until) = &mut self.peaks;
         for (place, draft) in self.drafts.iter().enumerate().skip(*until) {
@@ -168,7 +168,7 @@ impl<'a, 'o> List<'a, 'o> {
         peaks.get(first).map(|(_, place)| *place)
     }
 
-    /// One entry of a conversation.
+    /// Adds an entry of a conversation.
     pub(super) fn entry(&mut self, entry: &'a Entry) {
         match &entry.kind {
             EntryKind::Message(message) => self.message(entry, message),
@@ -191,7 +191,7 @@ impl<'a, 'o> List<'a, 'o> {
             ("tool_calls", tool_calls),
             ("name", message.name.as_deref().into()),
         ]);
-        // The message is not the call's own work: facts of the call go to its turn.
+        // The message is not an effect of the call: facts of the call go to its turn.
         self.push(event, metadata, None, entry.at);
     }
 
@@ -220,7 +220,7 @@ impl<'a, 'o> List<'a, 'o> {
         self.push(event, metadata, entry.step, entry.at);
     }
 
-    /// A time as the format writes it; null where it was not measured.
+    /// A time in the format's form; null if it was not measured.
     pub(super) fn timestamp(&self, step: Option<StepId>, at: UnixNanos) -> Json<'a> {
         self.run.known_time(step, at).map(UnixNanos::rfc3339_offset).into()
     }
@@ -252,7 +252,7 @@ impl<'a, 'o> List<'a, 'o> {
         (value, metadata)
     }
 
-    /// The calls of a message; one that is in the list already is not written again.
+    /// The calls of a message, except those already in the list.
     fn calls(&mut self, caller: Option<StepId>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Json<'a> {
         let mut out = Vec::with_capacity(message.tool_calls.len());
         let mut repeated: Vec<Json<'a>> = Vec::new();
@@ -267,7 +267,7 @@ impl<'a, 'o> List<'a, 'o> {
                 Some(id) => id.into(),
                 None => format!("{}:{index}", step.map_or("call", |step| step.id.as_str())).into(),
             };
-            // With an id that begins anew in every answer it is another call.
+            // With ids that restart in each answer, it is a different call.
             if !operation::is_counter(&recorded) && self.contains_call(&recorded, &wanted.name, &arguments) {
                 repeated.push(recorded.into());
                 continue;
@@ -309,13 +309,13 @@ impl<'a, 'o> List<'a, 'o> {
         self.bound.contains_key(recorded)
     }
 
-    /// Whether this very call is in the list.
+    /// Whether exactly this call is in the list.
     pub(super) fn contains_call(&self, recorded: &str, name: &str, arguments: &Object<'a>) -> bool {
         let known = self.bound.get(recorded);
         known.is_some_and(|known| known.name == name && known.arguments == *arguments)
     }
 
-    /// Writes an id down, another one where it is taken by a different call.
+    /// Registers an id; chooses another if a different call uses it.
     pub(super) fn bind(&mut self, recorded: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> Text<'a> {
         let mut id = recorded.clone();
         while let Some(count) = self.written.get_mut(&id) {
@@ -323,7 +323,7 @@ impl<'a, 'o> List<'a, 'o> {
             id = format!("{recorded}:{count}").into();
         }
         self.written.insert(id.clone(), 1);
-        let bound = Bound {
+        let bound = BoundCall {
             id: id.clone(),
             name,
             arguments,
@@ -386,14 +386,14 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("earlier_results", list);
         }
         steps.extend(index);
-        self.tell_of(index, next);
+        self.record_event(index, next);
         let event = OUTPUT.given([
             ("role", "tool".into()),
             ("tool_call_id", tool_call_id.into()),
             ("content", content::of_result(result.result, failure).into()),
             ("timestamp", self.timestamp(index, at)),
         ]);
-        self.drafts.push(Draft {
+        self.drafts.push(EventDraft {
             event,
             metadata,
             steps,
@@ -402,7 +402,7 @@ impl<'a, 'o> List<'a, 'o> {
         });
     }
 
-    /// A result of a call and a tool that nobody recorded: an output must name a call, so the event before it has it.
+    /// Adds a result whose call and tool were not recorded. An output must name a call, so the previous event holds it.
     fn result_of_nothing(&mut self, result: Output<'a>) {
         let what = format!("tool output {}: neither its call nor its tool was recorded", result.call_id);
         self.lose(None, what, LossReason::NoPlace);
@@ -412,8 +412,8 @@ impl<'a, 'o> List<'a, 'o> {
         }
     }
 
-    /// The events without those that a later output replaced.
-    pub(super) fn finish(mut self) -> (Vec<Draft<'a>>, Vec<Loss>) {
+    /// The events, except those replaced by a later output.
+    pub(super) fn finish(mut self) -> (Vec<EventDraft<'a>>, Vec<Loss>) {
         let left = std::mem::take(&mut self.unsettled);
         self.settle(&left);
         for index in std::mem::take(&mut self.unsettled) {

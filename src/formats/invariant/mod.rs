@@ -12,14 +12,14 @@
 //! | call id that already exists | same call: the last result, earlier ones in `metadata.earlier_results`; another call: a new id |
 //! | sub-agent called by a tool | `metadata.subagent` {agent, span_id, events} of the tool's output |
 //! | model call without recorded words | `assistant` with null content |
-//! | question or answer that only an agent or chain has | `user` first, `assistant` last |
-//! | person's answer or input | `user` |
-//! | judgements | `metadata.evaluations`; annotations in a row or push body |
-//! | guardrail, embedding, state and the like | `metadata.operations` of the event around, else of the next |
+//! | question or answer that only an agent or chain records | `user` first, `assistant` last |
+//! | user's answer or input | `user` |
+//! | evaluations | `metadata.evaluations`; annotations in a row or push body |
+//! | guardrail, embedding, state and the like | `metadata.operations` of the enclosing event, else of the next |
 //!
 //! | option | |
 //! |---|---|
-//! | `invariant.container=array` | a plain array (the default); several on one stream are traces one after another, no file for Explorer, which takes the metadata of a list's first event for the list's |
+//! | `invariant.container=array` | a plain array (the default); several on one stream are separate traces, not a file for Explorer, which would read the metadata of a list's first event as the list's |
 //! | `invariant.container=jsonl` | one annotated row: `{messages, annotations, metadata}` |
 //! | `invariant.container=push` | the body of a push request; `invariant.dataset=NAME` names the data set |
 //! | `invariant.subagents=own` | sub-agents' events in separate lists |
@@ -33,9 +33,9 @@
 //!
 //! # What is lost
 //!
-//! In a plain array, what belongs to the whole trace: session, user, resource. Inputs and outputs of agents and
+//! In a plain array, facts of the whole trace: session, user, resource. Inputs and outputs of agents and
 //! chains other than the question, the answer and the conversation. Parts that are neither text nor image become marked
-//! text, the recorded part is in `metadata.parts`. Times keep microseconds.
+//! text; the recorded part is in `metadata.parts`. Times keep microseconds.
 
 mod assemble;
 pub(in crate::formats) mod back;
@@ -61,7 +61,6 @@ use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Invariant;
 

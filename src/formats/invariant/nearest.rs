@@ -1,14 +1,14 @@
-//! The nearest of some steps around a step, while more steps are added.
+//! Finds the nearest step, among those added so far, that encloses a given step.
 
 use crate::hash::HashMap;
 use crate::run::{IdVec, Run, StepId};
 
-/// The index of each step and the steps in it, when a step is counted before those in it: a step and all that is in it are one
+/// Numbers steps in depth-first order, parents before children, so that a step and its descendants form one
 /// range.
 pub(super) struct Ranges {
-    /// The first place and the one after the last, for each step.
+    /// First index and end of each step's range.
     of: IdVec<StepId, (usize, usize)>,
-    /// The step at each place.
+    /// The step at each index.
     steps: Vec<Option<StepId>>,
 }
 
@@ -16,7 +16,7 @@ impl Ranges {
     pub(super) fn of(run: &Run) -> Self {
         let parent = |id: StepId| run.steps.get(id)?.parent.filter(|above| *above < id);
         let count = run.steps.len();
-        // How many steps a step is, with those in it: a step comes after its parent.
+        // The size of each subtree. A step comes after its parent.
         let mut sizes: IdVec<StepId, usize> = IdVec::filled(1, count);
         for id in run.steps.ids().rev() {
             let size = sizes.get(id).copied().unwrap_or(1);
@@ -24,7 +24,7 @@ impl Ranges {
                 *around += size;
             }
         }
-        // The index of the next step in each step, and of the next one in none.
+        // The next free index below each step, and at the top level.
         let mut next: IdVec<StepId, usize> = IdVec::filled(0, count);
         let mut next_root = 0;
         let (mut of, mut steps) = (IdVec::with_capacity(count), vec![None; count]);
@@ -41,13 +41,12 @@ impl Ranges {
     }
 }
 
-/// The steps that were added: a segment tree over the ranges. Each node has the innermost added step whose range has the
-/// node in it, by its first place: of the ranges around one place, the innermost begins last.
+/// The steps added so far: a segment tree over the ranges. Each node holds the innermost added step whose range covers the node,
+/// as its first index: of the ranges around an index, the innermost begins last.
 #[derive(Default)]
-pub(super) struct Added(HashMap<usize, usize>);
+pub(super) struct AddedSteps(HashMap<usize, usize>);
 
-impl Added {
-    /// Adds a step.
+impl AddedSteps {
     pub(super) fn add(&mut self, ranges: &Ranges, step: StepId) {
         let Some(&(first, end)) = ranges.of.get(step) else { return };
         let mut hold = |node: usize| {
@@ -69,7 +68,7 @@ impl Added {
         }
     }
 
-    /// The nearest added step around a step, the step itself first.
+    /// The nearest added step around a step, starting with the step itself.
     pub(super) fn nearest(&self, ranges: &Ranges, step: StepId) -> Option<StepId> {
         let (first, _) = ranges.of.get(step)?;
         let leaf = first + ranges.of.len();

@@ -25,7 +25,7 @@ records! {
     }
 }
 
-/// The schema of a parameter. One without a type is text.
+/// The schema of a parameter; without a type it is text.
 static SCHEMA: Variants = Variants {
     common: record! { "a schema" {
         may type: Either(&[Text, List(&Text)]);
@@ -51,8 +51,8 @@ const fn of_type(fields: &'static [Field]) -> Record {
 const SCALARS: &[&str] = &["string", "number", "integer", "boolean", "int", "long", "float", "bool", "str"];
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
 
-/// No schema is read deeper than this.
-const DEEPEST: usize = 100;
+/// Maximum depth to which a schema is read.
+const MAX_DEPTH: usize = 100;
 
 pub(super) fn check(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations) {
     let all = place.key("tools");
@@ -82,7 +82,7 @@ fn properties(place: JsonPath<'_>, schema: &Map<String, Value>, depth: usize, fo
 }
 
 fn one(place: JsonPath<'_>, schema: &Value, depth: usize, found: &mut Violations) {
-    if depth > DEEPEST || !Of(&SCHEMA.common).check(schema, place, found) {
+    if depth > MAX_DEPTH || !Of(&SCHEMA.common).check(schema, place, found) {
         return;
     }
     let Some(schema) = schema.as_object() else { return };
@@ -113,7 +113,7 @@ fn one(place: JsonPath<'_>, schema: &Value, depth: usize, found: &mut Violations
     }
 }
 
-/// A list of types; null among them makes the parameter optional.
+/// Checks a list of types; null among them makes the parameter optional.
 fn several(place: JsonPath<'_>, schema: &Map<String, Value>, found: &mut Violations) {
     let kinds = schema.get("type").and_then(Value::as_array).into_iter().flatten();
     for (index, kind) in kinds.enumerate() {

@@ -1,5 +1,5 @@
-//! Events made of operations, not of a conversation: words that only agents have, calls that no model's output shows,
-//! operations on their own.
+//! Creates events from operations instead of conversations: words recorded only on agents, calls that are in no model's output,
+//! separate operations.
 
 use super::content;
 use super::list::{List, Output, call};
@@ -12,11 +12,11 @@ use crate::span::UnixNanos;
 use crate::transcript::facts as step_facts;
 use crate::transcript::{calls, content as step_content};
 
-/// What a memory gave back: part of the output, not of the call.
-const FOUND: [&str; 3] = ["results", "scores", "total_available"];
+/// What a memory returned: part of the output, not of the call.
+const MEMORY_OUTPUT: [&str; 3] = ["results", "scores", "total_available"];
 
 impl<'a> List<'a, '_> {
-    /// Words that only an agent, a chain or a person's own operation has.
+    /// Adds words recorded only on an agent, a chain or a user's separate operation.
     pub(super) fn words(&mut self, role: &'static str, content: Json<'a>, index: StepId, at: UnixNanos) {
         let is_null = content.is_null();
         let text = content.into_text();
@@ -35,7 +35,7 @@ impl<'a> List<'a, '_> {
         self.push(event, metadata, Some(index), at);
     }
 
-    /// A person's words or answer in an operation, with its other facts.
+    /// Adds a user's words or answer recorded as an operation, with its other facts.
     pub(super) fn operation_words(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         self.words(role, content, index, step.end_or_start());
@@ -44,7 +44,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// A model call of which no words are recorded: that it took place.
+    /// Adds a model call without recorded words.
     pub(super) fn silent_turn(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         let mut metadata = self.turn_metadata(step);
@@ -61,7 +61,7 @@ impl<'a> List<'a, '_> {
         self.push(event, metadata, Some(index), at);
     }
 
-    /// Calls that no model's output shows, as one assistant event.
+    /// Adds calls that are in no model's output, as one assistant event.
     pub(super) fn lone_calls(&mut self, list: &[(Text<'a>, StepId)], why: &'static str) {
         let mut calls_made = Vec::new();
         let mut at: Option<UnixNanos> = None;
@@ -118,7 +118,7 @@ impl<'a> List<'a, '_> {
                 arguments.extend(map);
             }
         }
-        for key in FOUND {
+        for key in MEMORY_OUTPUT {
             arguments.remove(key);
         }
         if let Some(input) = input {
@@ -127,7 +127,7 @@ impl<'a> List<'a, '_> {
         (arguments, false)
     }
 
-    /// A call and its output for an operation without one.
+    /// Adds a call and an output for an operation without a call.
     pub(super) fn pair(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         let call_id: Text<'a> = match step.span_id {
@@ -143,13 +143,13 @@ impl<'a> List<'a, '_> {
             name: None,
         };
         self.output(Some(index), step.end_or_start(), result, false);
-        // The call has the rest.
+        // The call has the other facts.
         if let Some(draft) = self.drafts.last_mut() {
             let memory = draft.metadata.remove("memory");
             draft.metadata.remove("state");
             let mut found = Object::new();
             if let Some(Json::Object(mut memory)) = memory {
-                for key in FOUND {
+                for key in MEMORY_OUTPUT {
                     if let Some(value) = memory
                         .remove(key)
                         .filter(|_| key != "results" || step.operation.kind != Kind::MemoryRead)
@@ -162,7 +162,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// The output of a call in a turn, if no entry of the conversation contains it.
+    /// Adds the output of a call in a turn, if no entry of the conversation contains it.
     pub(super) fn asked_output(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         match calls::call_id(self.run, step).filter(|id| self.is_bound(id)) {
@@ -171,7 +171,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// The output of a call in the list, from this operation.
+    /// Adds this operation's output for a call in the list.
     pub(super) fn answer(&mut self, index: StepId, call_id: &'a str) {
         let Some(step) = self.step(Some(index)) else { return };
         let result = match step.operation.kind {
@@ -188,7 +188,7 @@ impl<'a> List<'a, '_> {
         self.output(Some(index), step.end_or_start(), result, false);
     }
 
-    /// A result whose call nobody recorded gets one, if its tool is known. Returns whether there is a call.
+    /// Adds a call for a result whose call was not recorded, if its tool is known. Returns whether the call exists.
     pub(super) fn lone_call(&mut self, call_id: &Text<'a>, tool: Option<StepId>, name: Option<&'a str>, at: UnixNanos) -> bool {
         if let Some(index) = tool {
             self.lone_calls(&[(call_id.clone(), index)], "call");
@@ -209,7 +209,7 @@ impl<'a> List<'a, '_> {
         true
     }
 
-    /// Consecutive calls without a result between them: one event.
+    /// Adds consecutive calls without a result between them as one event.
     pub(super) fn call_entries(&mut self, entries: &[&'a CallEntry]) {
         let list: Vec<(Text<'a>, StepId)> = entries.iter().map(|entry| ((&entry.call_id).into(), entry.tool)).collect();
         self.lone_calls(&list, "call");

@@ -1,4 +1,4 @@
-//! Operations without an event: their facts go to `operations` in the metadata of the event around them.
+//! Places operations without an event: their facts go to `operations` in the metadata of the enclosing event.
 
 use super::list::List;
 use crate::document::json::{Json, Object, Text, trimmed};
@@ -7,9 +7,9 @@ use crate::run::{Step, StepId};
 use crate::transcript::{calls, facts, hands_on};
 
 impl<'a> List<'a, '_> {
-    /// The facts of operations without an event go to the event around them, else to the one that follows in time.
+    /// Puts the facts of operations without an event on the enclosing event, else on the next one in time.
     pub(super) fn settle(&mut self, steps: &[StepId]) {
-        self.hear();
+        self.record_texts();
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
             let Some(content) = self.around(step) else { continue };
@@ -23,13 +23,13 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// Takes the operations of a list without events.
+    /// Takes over the operations of a list without events.
     pub(super) fn settle_silent(&mut self, list: Self) {
         self.losses.extend(list.losses);
         self.settle(&list.unsettled);
     }
 
-    /// The event of the nearest step around, the step itself first.
+    /// The event of the nearest enclosing step, starting with the step itself.
     fn event_around(&mut self, index: StepId) -> Option<usize> {
         let ranges = self.facts.ranges();
         for step in std::mem::take(&mut self.newly_with_event) {
@@ -39,8 +39,8 @@ impl<'a> List<'a, '_> {
         self.event_of(nearest)
     }
 
-    /// The facts of an operation without an event; `None` if there are none. Agents and chains hand on the words of their
-    /// conversations: what an event contains already is not written again.
+    /// The facts of an operation without an event; `None` if there are none. Agents and chains repeat the words of their
+    /// conversations: anything an event already contains is left out.
     fn around(&self, step: &'a Step) -> Option<Object<'a>> {
         if matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             return None;
@@ -60,30 +60,30 @@ impl<'a> List<'a, '_> {
     }
 
     /// Records the texts of the latest events.
-    fn hear(&mut self) {
-        let (heard, until) = &mut self.heard;
+    fn record_texts(&mut self) {
+        let (event_texts, until) = &mut self.event_texts;
         for draft in self.drafts.iter().skip(*until) {
             let (content, calls) = (draft.event.get("content"), draft.event.get("tool_calls"));
             if let Some(content) = content.as_deref() {
-                texts(content, heard);
+                texts(content, event_texts);
                 if let Json::List(parts) = content {
                     let mut words = String::new();
                     for part in parts.iter().filter_map(Json::as_object) {
                         words.push_str(part.get("text").as_deref().and_then(Json::as_str).unwrap_or_default());
                     }
-                    heard.insert(words.trim().to_owned().into());
+                    event_texts.insert(words.trim().to_owned().into());
                 }
             }
             let Some(Json::List(calls)) = calls.as_deref() else { continue };
             for function in calls.iter().filter_map(|call| call.as_object()?.get("function")) {
                 let arguments = function.as_object().and_then(|function| function.get("arguments"));
-                arguments.into_iter().for_each(|arguments| texts(&arguments, heard));
+                arguments.into_iter().for_each(|arguments| texts(&arguments, event_texts));
             }
         }
         *until = self.drafts.len();
     }
 
-    /// Texts outside this list: the question, the answer, the call that made an agent run.
+    /// Texts that are written outside this list: the question, the answer, the call that started an agent.
     fn outside(&self, step: &Step) -> Vec<Text<'a>> {
         let run = self.run;
         let mut out = Vec::new();
@@ -107,13 +107,13 @@ impl<'a> List<'a, '_> {
         let text = text.trim();
         value.is_null()
             || text.is_empty()
-            || self.heard.0.contains(text)
+            || self.event_texts.0.contains(text)
             || outside.iter().any(|words| words == text)
             || only(value).is_some_and(|inner| self.is_written(&inner, outside))
     }
 }
 
-/// The text of a value, and of the one value in it.
+/// Collects the text of a value, and of the single value inside it.
 fn texts<'a>(value: &Json<'a>, out: &mut impl Extend<Text<'a>>) {
     out.extend([trimmed(value.clone().into_text())]);
     if let Some(inner) = only(value) {
@@ -121,7 +121,7 @@ fn texts<'a>(value: &Json<'a>, out: &mut impl Extend<Text<'a>>) {
     }
 }
 
-/// The value that another value is merely put around.
+/// The single value that another value merely wraps.
 fn only<'a>(value: &Json<'a>) -> Option<Json<'a>> {
     match value {
         Json::Object(object) if object.len() == 1 => object.clone().into_iter().next().map(|(_, value)| value),

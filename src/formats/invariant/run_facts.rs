@@ -1,4 +1,4 @@
-//! Facts that are computed once for a run and used by each of its lists.
+//! Facts computed once per run and used by each of its lists.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use crate::transcript::calls::Results;
 use crate::transcript::{CallPlace, ScopeId, StepId, Transcript};
 
 /// A run with its transcript and its results.
-pub(super) struct Facts<'a> {
+pub(super) struct RunFacts<'a> {
     run: &'a Run,
     results: Results<'a>,
     pub(super) transcript: Transcript<'a>,
     ranges: OnceCell<Ranges>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> RunFacts<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
         Self {
             run,
@@ -36,12 +36,12 @@ impl<'a> Facts<'a> {
         &self.results
     }
 
-    /// The id under which an entry answers a call that was recorded without one.
+    /// The id assigned to a call that was recorded without one.
     pub(super) fn answer(&self, caller: StepId, index: usize) -> Option<&'a str> {
         self.transcript.answer(CallPlace { caller, index })
     }
 
-    /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
+    /// The scopes of each list: the run's own (`None`), and one list per tool step that called agents.
     pub(super) fn lists(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
         self.transcript.scopes_by_tool()
     }

@@ -1,7 +1,7 @@
-//! Which conversations make which list of events, and where operations go that no conversation contains.
+//! Assigns conversations to lists of events, and places operations that no conversation contains.
 
 use super::list::List;
-use super::run_facts::Facts;
+use super::run_facts::RunFacts;
 use crate::document::json::Json;
 use crate::document::json_read::recorded;
 use crate::operation::Kind;
@@ -11,7 +11,7 @@ use crate::transcript::content;
 use crate::transcript::{ScopeId, StepId, Uncovered, is_model_call};
 
 /// How an operation outside the conversations becomes events.
-fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
+fn alone<'a>(run: &Run, facts: &RunFacts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
     let utterances = [&run.question, &run.answer];
     if utterances.into_iter().flatten().any(|utterance| utterance.step == id) && !is_model_call(step) {
         return None;
@@ -21,7 +21,7 @@ fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Un
     (!is_nested).then_some(lone)
 }
 
-/// A tool that runs, or waits for a person: it has a call but no output whose metadata could contain its facts.
+/// Whether a tool is running or waiting for a user: it has a call but no output whose metadata could hold its facts.
 fn is_open_tool(step: &Step) -> bool {
     step.operation.kind == Kind::Tool && (step.ended_at.is_none() || step.operation.interrupt.is_some())
 }
@@ -31,8 +31,8 @@ enum Item<'a> {
     Alone(StepId, Uncovered<'a>),
 }
 
-/// Writes a scope's conversation, and at their place in it the operations that it does not contain.
-pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &mut List<'a, '_>) {
+/// Writes a scope's conversation; operations that it does not contain are inserted at their place.
+pub(super) fn write<'a>(run: &'a Run, facts: &RunFacts<'a>, scope: ScopeId, list: &mut List<'a, '_>) {
     let transcript = &facts.transcript;
     let own = transcript.steps_of(scope);
     let own = || own.iter().filter_map(|id| Some((*id, id.of(run)?)));
@@ -108,16 +108,16 @@ fn results_by_time(entries: &mut [&Entry]) {
     }
 }
 
-/// Where operations go among entries: after the words that begin the conversation, then by time. What was looked up
-/// serves the turn that follows: it comes after the words that this turn answers.
+/// Finds the place of operations among entries: after the words that begin the conversation, then by time. A lookup
+/// belongs to the turn after it, so it comes after the words that this turn answers.
 struct Places {
-    /// How many entries there are.
+    /// Number of entries.
     count: usize,
-    /// How many entries begin the conversation.
+    /// Number of entries that begin the conversation.
     opening: usize,
-    /// Turns and calls that are later than all before them.
+    /// Running maxima of the times of turns and calls.
     turns: Vec<(UnixNanos, usize)>,
-    /// The same with messages.
+    /// Running maxima of the times of turns, calls and messages.
     words: Vec<(UnixNanos, usize)>,
 }
 
@@ -142,7 +142,7 @@ impl Places {
     }
 }
 
-/// Entries of a kind that are later than all such entries before them: the first one at a time or later is among them.
+/// Running maxima of the times of matching entries; the first one at or after a given time is among them.
 fn peaks(entries: &[&Entry], is_meant: impl Fn(&Entry) -> bool) -> Vec<(UnixNanos, usize)> {
     let mut peaks: Vec<(UnixNanos, usize)> = Vec::new();
     for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| is_meant(entry)) {
@@ -153,7 +153,7 @@ fn peaks(entries: &[&Entry], is_meant: impl Fn(&Entry) -> bool) -> Vec<(UnixNano
     peaks
 }
 
-/// Words of a person or the agent in the operation itself.
+/// A user's or the agent's words recorded on the operation itself.
 fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {

@@ -1,12 +1,12 @@
-//! Invariant's records: events, tool calls, annotations, and the containers of a list of events. The analyzer parses them and
-//! Explorer's schema accepts them; a document must satisfy both.
+//! Invariant's records: events, tool calls, annotations, and the containers of a list of events. A document must satisfy both the
+//! analyzer and Explorer's schema.
 
 use super::offered;
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Open, Text, Word};
 use crate::document::shape::{Tag, Variants, record, records};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject, Null};
 
-/// A list of events, a row with them, a request to push several, or a row of metadata for those after it.
+/// A list of events, a row with them, a request to push several, or a row of metadata for the rows after it.
 pub(super) const DOCUMENT: Shape = Either(&[List(&EVENT), Of(&ROW), Of(&PUSH), Of(&ABOUT)]);
 
 records! {
@@ -19,7 +19,7 @@ records! {
         may name: Any;
         may server: Maybe(&Text);
     }
-    /// The software takes the server of an event from here.
+    /// The server of an event is read from here.
     METADATA "metadata" {
         may server: Maybe(&Text);
     }

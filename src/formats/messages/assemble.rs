@@ -1,4 +1,4 @@
-//! Runs to rows.
+//! Converts runs to rows.
 
 use super::conversation::ConversationRow;
 use super::document::{Mark, Row};
@@ -12,7 +12,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Transcript, content, facts};
 
-/// The rows of all runs, but for those that are `before`: they are read where a later row begins with what was said in them.
+/// The rows of all runs except the first `before`, which are only read as history of later rows.
 pub(super) fn assemble<'a>(runs: &'a [Run], before: usize, options: &Options) -> Vec<Assembled<Row<'a>>> {
     let mut rows = Vec::new();
     let mut history = options.is("messages.rows", "session").then(History::default);
@@ -33,7 +33,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], before: usize, options: &Options) ->
             let whole = of_run(run, options, true).into_iter().find_map(|agent| agent.row);
             whole.into_iter().for_each(|row| history.add(row, Mark::of(options)));
         }
-        // Losses outside all rows are reported with the run's first row.
+        // Losses without a row are reported with the run's first row.
         if let Some(first) = rows.get_mut(first) {
             first.losses.extend(homeless);
         }
@@ -52,11 +52,11 @@ struct AgentRow<'a> {
     /// `None` if neither a model nor the agent has words.
     row: Option<Row<'a>>,
     losses: Vec<Loss>,
-    /// Whether its agent talks to people, and so goes on with what was said in earlier runs.
+    /// Whether its agent talks to users, and so continues the conversation of earlier runs.
     goes_on: bool,
 }
 
-/// The rows of a run. `is_one`: one of all agents that follow one another, without sub-agents.
+/// The rows of a run. `is_one`: one row for all agents that follow one another, without sub-agents.
 fn of_run<'a>(run: &'a Run, options: &Options, is_one: bool) -> Vec<AgentRow<'a>> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
     let turns = TurnFacts::of(run);

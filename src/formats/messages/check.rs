@@ -8,7 +8,7 @@ use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Ob
 use crate::document::shape::{Tag, Variants, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-/// A row without `messages` has them in two parts.
+/// A row without `messages` is split in two.
 static ROWS: Variants = Variants {
     common: record! { "a row" {
         may messages: List(&Of(&MESSAGE));
@@ -38,7 +38,7 @@ records! {
         may tool_calls: List(&Of(&CALL));
         may tool_call_id: Maybe(&Text);
         may name: Maybe(&Text);
-        // Marks of one trainer each, which the others leave unread.
+        // Marks that one trainer reads and the others ignore.
         may weight: Any;
         may training: Any;
         may trainable: Any;
@@ -54,7 +54,6 @@ records! {
     }
 }
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Deferred(&Of(&ROWS.common), &OneOf(&ROWS));
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
@@ -73,7 +72,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
     }
     let list = |key: &str| row.get(key).and_then(Value::as_array);
     if let (Some(prompt), Some(completion)) = (list("prompt"), list("completion")) {
-        // Together they are one conversation: a place counts through both.
+        // Together they are one conversation, and positions count through both.
         let all: Vec<&Value> = prompt.iter().chain(completion).collect();
         whole(place, &all, found);
     } else if let Some(all) = list("messages") {

@@ -1,4 +1,4 @@
-//! The row of a conversation: of one agent, or of several that hand it on.
+//! The rows of a conversation, of one agent or of several that hand it on to one another.
 
 mod takeover;
 
@@ -18,21 +18,21 @@ use crate::transcript::losses::Losses;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, content};
 
-/// Facts that a row has a place for, or that are reported elsewhere.
+/// Facts that have a place in a row, or that are reported elsewhere.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
 
-/// So many system messages that begin an input are the prompts of its agent.
-const PROMPTS: usize = 16;
+/// Maximum number of leading system messages read as the agent's prompts.
+const MAX_PROMPTS: usize = 16;
 
-/// What is lost of a prompt that begins no row.
+/// The loss of a prompt that does not begin a row.
 const ANOTHER_PROMPT: &str = "another system message over the same history";
 
 /// The tools of a row.
 #[derive(Default)]
 struct RowTools<'a> {
-    /// Those that its model calls were offered.
+    /// Tools offered to its model calls.
     of_calls: OfferedTools<'a>,
-    /// Those that its agents have: where no call says what it was offered.
+    /// Tools of its agents, used if no call records what it was offered.
     of_agents: OfferedTools<'a>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> RowTools<'a> {
     }
 }
 
-/// A conversation that becomes a row.
+/// A conversation that becomes one or more rows.
 pub(super) struct ConversationRow<'a, 'o> {
     pub(super) run: &'a Run,
     pub(super) turns: &'o TurnFacts<'a>,
@@ -54,21 +54,21 @@ pub(super) struct ConversationRow<'a, 'o> {
     options: &'o Options,
     pub(super) row: RowBuilder<'a>,
     tools: RowTools<'a>,
-    /// The rows of agents that handed the conversation on, with their tools: one an agent.
+    /// Rows of agents that handed the conversation on, one per agent, with their tools.
     before: Vec<(Option<&'a str>, RowBuilder<'a>, RowTools<'a>)>,
-    /// The agent that spoke last.
+    /// The agent of the last turn.
     agent: Option<&'a str>,
-    /// Whether the last turn passed the run on by a call: who comes next may be another agent that nothing names.
+    /// Whether the last turn handed the run on by a call: the next turn may belong to an unnamed other agent.
     is_passed_on: bool,
-    /// The prompts of an agent that takes over: they begin its row, when its turn comes.
+    /// Prompts of the agent that takes over next: they begin its row.
     prompts: Vec<(Text<'a>, Option<SpanId>)>,
-    /// How often the conversation was handed on.
+    /// How many times the conversation was handed on.
     takeovers: usize,
-    /// What a row has no place for, beside what its builder lost.
+    /// Facts without a place in a row, besides losses of its builder.
     pub(super) losses: Losses,
-    /// Who ran the calls of the last message that no recorded words ask for.
+    /// Who ran the last message's calls, if no recorded words ask for them.
     pub(super) caller: Option<Caller>,
-    /// The model call whose words are the last message.
+    /// The model call that wrote the last message.
     pub(super) spoke: Option<StepId>,
 }
 
@@ -93,7 +93,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// The span of the agent that a row begins with, where there is one. The first conversation of a row has it.
+    /// Sets the span of the agent that a row begins with, if it has one: that of the row's first conversation.
     pub(super) fn begins_at(&mut self, span: Option<SpanId>) {
         self.row.origin.get_or_insert(span);
     }
@@ -129,7 +129,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         rows
     }
 
-    /// A scope's conversation. `asked`: what the agent was asked, if no message may contain it; returned if none needed it.
+    /// Adds a scope's conversation. `asked`: the agent's question, if no message may contain it; returned if it was not needed.
     pub(super) fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) -> Option<Text<'a>> {
         let mut asked = asked.filter(|words| !words.trim().is_empty());
         let mut has_question = false;
@@ -155,7 +155,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         asked
     }
 
-    /// `asked`: the calls that it ran, or asked for; `is_own`: the row takes the tools that it was offered.
+    /// Reports facts of a step. `asked`: the calls that it ran, or asked for; `is_own`: its offered tools belong to the row.
     fn facts(&mut self, step: &'a Step, asked: &[ExchangeCall<'a>], is_own: bool) {
         let turns = self.turns;
         self.losses.step(self.run, step, |key, value| match key {
@@ -178,7 +178,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// Whether the row has the tools of this agent.
+    /// Whether the step is the agent whose tools the row has.
     fn is_agent_of_turns(&self, step: &Step) -> bool {
         let of_scope = self.run.scopes.get(step.scope).and_then(|scope| self.run.steps.get(scope.step?));
         of_scope.is_some_and(|agent| agent.id == step.id) && !self.tools.of_agents.is_empty()
@@ -238,11 +238,11 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// The run's answer, where the row does not end with words of the assistant.
+    /// Adds the run's answer, unless the row already ends with the assistant's words.
     pub(super) fn answer(&mut self, answer: &'a Utterance) {
         let words = content::text(&answer.content);
         let step = self.run.steps.get(answer.step);
-        // An explicit final output comes at the end; what an agent makes of a model's words is no turn of that conversation.
+        // An explicit final output goes at the end; an answer that an agent derives from a model's words is not a turn of the conversation.
         let is_explicit = step.is_some_and(|step| step.operation.kind == Kind::FinalOutput);
         let takes = self.row.awaits_assistant() || is_explicit && self.row.has_words() && !self.row.ends_with(&words);
         if !words.trim().is_empty() && takes {
@@ -284,7 +284,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// Whether a call of the message failed, where such messages are no targets.
+    /// Whether a call of the message failed, when such messages are excluded from training.
     pub(super) fn has_failed(&self, exchange: &Exchange<'a>) -> bool {
         let failed = |asked: &ExchangeCall<'a>| {
             let last = asked.results.last();
@@ -311,7 +311,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
         let is_target = is_turn && !self.has_failed(exchange);
         let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
-        // The provider ran the tools while the model spoke: their results come before the words.
+        // The provider ran the tools during the model call: their results precede the words.
         let is_served = !exchange.calls.is_empty() && exchange.calls.iter().all(ran) && !content.trim().is_empty();
         let (content, answer) = if is_served {
             (Text::default(), Some(content))
@@ -332,13 +332,13 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// Whether the model was given other words than the tool gave.
+    /// Whether the model received another text than the tool returned.
     fn is_given_otherwise(&self, result: CallResult<'a>) -> bool {
         let is_other = result.entry.is_some_and(|entry| entry.given.is_some());
         is_other && chat::recorded(self.run, self.results, result).is_some()
     }
 
-    /// The calls of the message that was written last.
+    /// Adds the calls of the last message.
     pub(super) fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
         for asked in &exchange.calls {
             self.is_passed_on |= matches!(exchange.kind, ExchangeKind::Turn(_)) && handoff_target(chat::name(self.run, asked)).is_some();
@@ -395,12 +395,12 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     }
 }
 
-/// The system messages that begin a call's input, where it goes on with what was said so far, so many messages.
+/// The system messages at the start of a call's input, if it continues the conversation of `said` messages so far.
 fn prompts_over(step: &Step, said: usize) -> impl Iterator<Item = &Message> {
     let input = step.operation.input_messages.as_deref().unwrap_or_default();
     let prompts = input
         .iter()
-        .take(PROMPTS)
+        .take(MAX_PROMPTS)
         .take_while(|message| matches!(message.role, Role::System | Role::Developer))
         .count();
     let has_history = said > 0 && input.len() - prompts >= said;

@@ -20,13 +20,13 @@ pub(crate) struct Row<'a> {
     /// The offered tools: a list in OpenAI's function form, or its JSON text.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub(crate) tools: Json<'a>,
-    /// Where the row is from.
+    /// Where the row comes from.
     #[serde(flatten)]
     pub(crate) origin: Origin,
 }
 
-/// The trace that a row is from, and its agent's span, in hex as OTLP/JSON has them; absent with `messages.origin=none`, and the span
-/// also if the agent has none.
+/// The trace of a row and its agent's span, in hex as in OTLP/JSON. Both are absent with `messages.origin=none`, the span also
+/// if the agent has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Origin {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Whether rows have it. `OpenAI` refuses keys that it does not know.
+    /// Whether rows include it. `OpenAI` rejects unknown keys.
     pub(super) fn is_written(options: &Options) -> bool {
         match options.get("messages.origin") {
             Some("ids") => true,
@@ -46,35 +46,35 @@ impl Origin {
     }
 }
 
-/// One message. Its content is never null: several trainers fail there.
+/// One message. Its content is never null, because several trainers fail on that.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ChatMessage<'a> {
     /// `system`, `user`, `assistant` or `tool`.
     pub(crate) role: Text<'a>,
-    /// Words; empty where the model only called tools.
+    /// Text; empty if the model only called tools.
     pub(crate) content: Text<'a>,
-    /// What the model thought.
+    /// The model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reasoning_content: Option<Text<'a>>,
-    /// What the model asked for, in OpenAI's shape; the arguments are an object or its JSON text.
+    /// The model's calls in OpenAI's form; arguments are an object or its JSON text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tool_calls: Vec<Json<'a>>,
-    /// The agent whose turn it is, and a target of training in the row of that agent.
+    /// The agent whose turn this is. In that agent's row it is a training target.
     #[serde(skip)]
     pub(crate) agent: Option<&'a str>,
-    /// Of a tool's message: the call that it answers.
+    /// The call that a tool's message answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_call_id: Option<Text<'a>>,
-    /// Of a tool's message: the tool.
+    /// The tool of a tool's message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<Text<'a>>,
-    /// 0: no target of training, in OpenAI's and Mistral's word.
+    /// 0 excludes the message from training (OpenAI, Mistral).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<u32>,
-    /// False: no target of training, in Axolotl's word.
+    /// False excludes the message from training (Axolotl).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) training: Option<bool>,
-    /// False: no target of training, in Tinker's word.
+    /// False excludes the message from training (Tinker).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trainable: Option<bool>,
 }
@@ -82,7 +82,7 @@ pub(crate) struct ChatMessage<'a> {
 /// The key that excludes a message from training.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// None: every message of the assistant is a target.
+    /// No key: every assistant message is a target.
     #[default]
     None,
     Weight,
@@ -98,7 +98,7 @@ impl Mark {
             Some("trainable") => Self::Trainable,
             Some("none") => Self::None,
             _ if options.is("messages.flavour", "openai") => Self::Weight,
-            // What was said in earlier runs is no target there.
+            // Messages of earlier runs are not targets.
             _ if options.is("messages.rows", "session") => Self::Training,
             _ => Self::None,
         }
@@ -119,7 +119,7 @@ impl ChatMessage<'_> {
         (self.weight, self.training, self.trainable) = (None, None, None);
     }
 
-    /// Gives a call and its result another id.
+    /// Replaces the id of a call and its result.
     pub(super) fn rename_call(&mut self, id: &str, new: &str) {
         let of_calls = self.tool_calls.iter_mut().filter_map(|call| match call {
             Json::Object(call) => call.get_mut("id"),

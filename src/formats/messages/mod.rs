@@ -4,42 +4,42 @@
 //! | run | row |
 //! |---|---|
 //! | conversation of an agent | a row; a sub-agent's conversation is a separate row, never a part of its caller's |
-//! | conversation that another agent goes on with | a row more, with that agent's prompt and all that was said before |
+//! | conversation that another agent continues | a further row, with that agent's prompt and everything before it |
 //! | system or developer message | `system`, once and first |
 //! | user message | `user` |
 //! | model's turn | `assistant`: `content`, never null, with all its calls |
 //! | reasoning in words | `reasoning_content` (flavour `trl`) |
-//! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name`; as the next model call was given it |
+//! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name`; as passed to the next model call |
 //! | tools that the provider ran during the model call | calls, results, then the words |
 //! | failed tool without a result | content `Error: ...` |
-//! | tools that the model calls of the row were offered, else those of its agents | `tools`, each once, in OpenAI's function form |
+//! | tools offered to the row's model calls, else those of its agents | `tools`, each once, in OpenAI's function form |
 //! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`, see `messages.mark`), so it is not trained on |
-//! | question that only an agent or chain has | `user`, where the row has none before the first answer |
+//! | question that only an agent or chain records | `user`, if the row has none before the first answer |
 //!
 //! | option | |
 //! |---|---|
-//! | `messages.flavour=trl` | arguments as objects, which chat templates want (the default) |
+//! | `messages.flavour=trl` | arguments as objects, as chat templates expect (the default) |
 //! | `messages.flavour=openai` | arguments as JSON text, `weight`, no reasoning |
 //! | `messages.rows=scope` | one row per conversation of an agent (the default) |
 //! | `messages.rows=run` | one row per run: the agents that follow one another, without sub-agents |
 //! | `messages.rows=turn` | one row per turn of a model: everything before the turn, and the turn |
 //! | `messages.rows=session` | as `scope`, with the messages of a session's earlier runs before those of each later run, as history that is not a training target |
-//! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
-//! | `messages.split=completion` | `prompt` and `completion` instead of `messages`: the last message apart |
-//! | `messages.ids=mistral` | call ids of nine letters and digits, which Mistral's tokenizers before v13 want |
+//! | `messages.tools=text` | the tools as JSON text, as LLaMA-Factory expects |
+//! | `messages.split=completion` | `prompt` and `completion` instead of `messages`: the last message is separate |
+//! | `messages.ids=mistral` | call ids of nine letters and digits, as Mistral's tokenizers before v13 require |
 //! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are not training targets (without it `weight` in flavour `openai`; in `trl` none, or `training` with `messages.rows=session`) |
-//! | `messages.mask=failed` | messages whose call failed are no targets either |
-//! | `messages.origin=ids`, `none` | the row has `trace_id` and the agent's `span_id`, or not (without it `ids` in flavour `trl`, none in `openai`) |
+//! | `messages.mask=failed` | messages whose call failed are not targets either |
+//! | `messages.origin=ids`, `none` | whether the row has `trace_id` and the agent's `span_id` (without it `ids` in flavour `trl`, none in `openai`) |
 //!
 //! # What trainers drop silently
 //!
-//! Each is resolved, and reported as a loss:
+//! Each of these is resolved, and reported as a loss:
 //!
 //! * Two messages of one role in a row become one.
-//! * A second system message joins the first; after other messages it becomes a user's. Another prompt over the same history, of
-//!   the same agent, is left out: a clock in the prompt is no turn.
-//! * What follows the last assistant message is left out: a row ends with the assistant.
-//! * A call without a result, with messages after it, is answered by `[no result recorded]`.
+//! * A second system message joins the first; after other messages it becomes a user message. Another prompt of the same agent over the
+//!   same history is left out, because a clock in the prompt does not make a new turn.
+//! * Messages after the last assistant message are left out: a row ends with the assistant.
+//! * A call without a result that is followed by messages is answered by `[no result recorded]`.
 //! * Of several results of one call, the last one is used.
 //! * A call id that already exists in the row gets a number appended.
 //! * Arguments that are not an object are wrapped in one, as `input`.
@@ -52,30 +52,30 @@
 //! `messages.rows=turn` they train on earlier messages repeatedly.
 //!
 //! A row that starts with an assistant message, or in which a user message follows results, is written and reported:
-//! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it.
+//! LLaMA-Factory drops it, Mistral's validator rejects one that begins with calls, the others accept it.
 //!
-//! Where a model call has no recorded output, but the spans of its tools show what it asked for, the row has a message with these
-//! calls. The row of an agent that answered without a recorded model call has such messages too: calls that ran at the same time share
-//! one. Where the row would not end with the assistant's words, it ends with the agent's answer. All are reported as synthesized. A
-//! run with none gives no row.
+//! If a model call has no recorded output, but the spans of its tools show its calls, the row has a message with these
+//! calls. The row of an agent that answered without a recorded model call has such messages, too: calls that ran at the same time share
+//! one. A row that would not end with the assistant's words ends with the agent's answer. All of these are reported as synthesized. A
+//! run with no messages at all produces no row.
 //!
-//! An answer that broke off is left out, unless a person replied to it.
+//! An answer that broke off is left out, unless a user replied to it.
 //!
-//! # The way back
+//! # Reading documents
 //!
-//! Each row becomes a trace with the roles, words, calls and results that it has: both flavours, `messages` or `prompt` with
+//! Each row becomes a trace with its roles, words, calls and results: both flavours, `messages` or `prompt` with
 //! `completion`, tools as a list or as text, `function_call` with `functions`, and a list of messages without a row around it, as
-//! clients of Anthropic's API keep them. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
-//! `prompt`, are context: they are no model call's output. A result without a call id answers the first call that waits. Keys
-//! beside these come back in `messages` only, `trace_id` and `span_id` too: the row's new trace has an id of its own, so it joins
-//! no trace that is stored. Two rows that are the same in every value are one trace.
+//! stored by clients of Anthropic's API. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
+//! `prompt`, are context, not output of a model call. A result without a call id answers the first waiting call. Other
+//! keys, including `trace_id` and `span_id`, are only restored in `messages`: the row's new trace has its own id, so it does
+//! not join a stored trace. Rows that are equal in every value are one trace.
 //!
 //! # What is lost
 //!
-//! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
+//! Times, tokens, cost, model names, ids, rewards and evaluations: a row has no place for them. Each is one loss per row. Calls
 //! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning,
-//! operations outside of conversations and what an agent or a chain gets or gives that no message contains are one loss each.
-//! A tool's own result is lost where the model was given another text. Pictures, sounds and files become marked text, in results too. Parts of a client's own kinds, which are no words, are left out, except in results.
+//! operations outside conversations, and inputs and outputs of an agent or a chain that no message contains are one loss each. A tool's
+//! own result is lost if the model received another text. Media become marked text, parts of a client's own kinds only in results.
 
 mod assemble;
 pub(in crate::formats) mod back;
@@ -95,13 +95,12 @@ use crate::document::choice::{Choice, Options, choices};
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// Whether rows have the trace and the span that they are from.
+/// Whether rows have the ids of their trace and span.
 #[cfg(feature = "parquet")]
 pub(crate) fn rows_have_origin(options: &Options) -> bool {
     document::Origin::is_written(options)
 }
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Messages;
 

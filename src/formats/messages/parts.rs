@@ -1,11 +1,11 @@
-//! A row in parts: one for each turn of a model, or a prompt and its completion.
+//! Splits rows: into one row per turn of a model, or a prompt and its completion.
 
 use super::document::{ChatMessage, Mark, Row};
 use crate::document::choice::Options;
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 
-/// A row for each turn of a model: what came before it, and the turn.
+/// A row for each turn of a model: the messages before it, and the turn.
 pub(super) fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<'a>>> {
     let Assembled { document: row, losses } = whole;
     let (mut losses, mut rows) = (Some(losses), Vec::new());
@@ -25,7 +25,7 @@ pub(super) fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Ass
                 losses: losses.take().unwrap_or_default(),
             });
         }
-        // In the rows that follow it is no target any more.
+        // In later rows it is no longer a target.
         if let Some(last) = history.last_mut().filter(|_| is_target) {
             last.mark(Mark::of(options));
         }
@@ -33,7 +33,7 @@ pub(super) fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Ass
     rows
 }
 
-/// The last message apart from those before it.
+/// Separates the last message from those before it.
 pub(super) fn split(row: &mut Assembled<Row<'_>>) {
     let Assembled { document: row, losses } = row;
     if row.messages.len() < 2 {

@@ -1,4 +1,4 @@
-//! A row under construction: shapes that trainers silently drop are resolved here, each with a loss.
+//! A row under construction. Shapes that trainers silently drop are resolved here, each with a loss.
 
 use sha2::{Digest as _, Sha256};
 
@@ -18,11 +18,11 @@ pub(super) const NO_RESULT: &str = "[no result recorded]";
 pub(super) enum Caller {
     /// A model call without recorded words.
     Model(StepId),
-    /// An agent without recorded model calls. Calls that began before this were asked for together.
+    /// An agent without recorded model calls. Calls that began before this time were requested together.
     Agent(StepId, UnixNanos),
 }
 
-/// A call whose result is not written yet.
+/// A call whose result has not been written.
 pub(super) struct Call<'a> {
     /// The recorded id.
     pub(super) id: Text<'a>,
@@ -34,25 +34,25 @@ pub(super) struct Call<'a> {
 /// Messages in order.
 #[derive(Default)]
 pub(super) struct RowBuilder<'a> {
-    /// Arguments as JSON text.
+    /// Whether arguments are written as JSON text.
     pub(super) text_arguments: bool,
-    /// What marks messages that are no target.
+    /// The key that excludes messages from training.
     mark: Mark,
-    /// Nine letters and digits as the id of a call.
+    /// Whether call ids must have nine letters and digits.
     short_ids: bool,
     pub(super) messages: Vec<ChatMessage<'a>>,
     open: Vec<Call<'a>>,
-    /// The words of the system, trimmed.
+    /// The system prompts, trimmed.
     prompts: HashSet<Text<'a>>,
     ids: Ids<'a>,
-    /// Short ids that are used.
+    /// Short ids in use.
     taken: HashSet<String>,
     pub(super) losses: Vec<Loss>,
-    /// The answer that broke off, where it is the last message, with its call.
+    /// Set if the last message is an answer that broke off: the span of its call.
     broken: Option<Option<SpanId>>,
-    /// Whether the last words of the assistant are a message of their own.
+    /// Whether the assistant's last words are a separate message.
     is_own: bool,
-    /// The span of the agent that it begins with, where that agent has one; `None` before it has begun.
+    /// The span of the first agent, if it has one; `None` before the row has begun.
     pub(super) origin: Option<Option<SpanId>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> RowBuilder<'a> {
     }
 
     pub(super) fn system(&mut self, content: Text<'a>, span: Option<SpanId>) {
-        // The same prompt, recorded once more.
+        // The same prompt, recorded again.
         if !self.prompts.insert(trimmed(content.clone())) {
             return;
         }
@@ -88,7 +88,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// The row of another agent that goes on with what was said, with a prompt of its own. This one ends with its last words.
+    /// The row of another agent that continues the conversation with its own prompt. This row then ends with its last assistant message.
     pub(super) fn handed_on(&mut self, agent: Option<&'a str>, prompts: Vec<Text<'a>>, span: Option<SpanId>) -> Self {
         self.answer(span);
         let mut next = Self {
@@ -100,7 +100,7 @@ impl<'a> RowBuilder<'a> {
         let said = self.messages.iter().filter(|message| message.role != "system");
         next.messages.extend(said.cloned());
         for message in next.messages.iter_mut().filter(|message| message.role == "assistant") {
-            // Turns of others are targets in their own rows.
+            // Turns of other agents are targets in their own rows.
             if message.agent.is_some() && message.agent == agent {
                 message.unmark();
             } else {
@@ -112,29 +112,29 @@ impl<'a> RowBuilder<'a> {
         next
     }
 
-    /// Whose turn the last message is.
+    /// Sets whose turn the last message is.
     pub(super) fn spoken_by(&mut self, agent: Option<&'a str>) {
         if let Some(last) = self.messages.last_mut() {
             last.agent = agent;
         }
     }
 
-    /// Whether these are among the words of the system.
+    /// Whether all of these are system prompts of the row.
     pub(super) fn has_prompts(&self, prompts: &[Text<'a>]) -> bool {
         prompts.iter().all(|prompt| self.prompts.contains(&trimmed(prompt.clone())))
     }
 
-    /// How many messages there are but the system's prompt, with the results that are still to come.
+    /// The number of messages, without the system prompt, and of results still to be written.
     pub(super) fn said(&self) -> usize {
         self.messages.len() - usize::from(self.has_system()) + self.open.len()
     }
 
-    /// Whether it begins with the system's prompt, which is one message.
+    /// Whether the row begins with the system prompt, which is one message.
     fn has_system(&self) -> bool {
         self.messages.first().is_some_and(|first| first.role == "system")
     }
 
-    /// A message; one of the same role before it takes its words.
+    /// Adds a message; one of the same role before it is extended.
     pub(super) fn say(&mut self, role: &'static str, content: Text<'a>, span: Option<SpanId>) {
         self.answer(span);
         if role == "assistant" {
@@ -184,7 +184,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// Marks the last message as an answer that broke off. It is dropped, so that no model learns to stop there, unless a person
+    /// Marks the last message as an answer that broke off. It is dropped, so that models do not learn to stop there, unless a user
     /// replied to it.
     pub(super) fn breaks_off(&mut self, span: Option<SpanId>) {
         self.broken = self.is_own.then_some(span);
@@ -197,7 +197,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// A call of the assistant message that was written last.
+    /// Adds a call of the last assistant message.
     pub(super) fn call(&mut self, mut call: Call<'a>, span: Option<SpanId>) {
         let recorded = std::mem::take(&mut call.id);
         call.id = self.ids.numbered(recorded.clone(), ':');
@@ -221,7 +221,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// The id where it has nine letters and digits, else nine that are made of it. Nobody has it then.
+    /// The id if it has nine letters and digits, else a derived one. Either is registered as used.
     fn short_id(&mut self, id: &Text<'a>) -> Text<'a> {
         const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) && self.taken.insert(id.to_string()) {
@@ -242,12 +242,12 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// Whether there is any message but the system's prompt.
+    /// Whether the row has messages besides the system prompt.
     pub(super) fn has_words(&self) -> bool {
         self.messages.len() > usize::from(self.has_system())
     }
 
-    /// Whether words of the assistant may come next: a person spoke last, or calls have their results.
+    /// Whether words of the assistant may come next: after a user's message, or results of calls.
     pub(super) fn awaits_assistant(&self) -> bool {
         !self.open.is_empty()
             || self
@@ -256,13 +256,13 @@ impl<'a> RowBuilder<'a> {
                 .is_some_and(|last| last.role != "assistant" && last.role != "system")
     }
 
-    /// Whether the last message is the assistant's, with these words.
+    /// Whether the last message is the assistant's and has this text.
     pub(super) fn ends_with(&self, words: &str) -> bool {
         let last = self.messages.last().filter(|_| self.open.is_empty());
         last.is_some_and(|last| last.role == "assistant" && last.content.trim() == words.trim())
     }
 
-    /// Results come right after their calls, one a call.
+    /// Writes results right after their calls, one per call.
     fn answer(&mut self, span: Option<SpanId>) {
         for call in std::mem::take(&mut self.open) {
             if call.result.is_none() {
@@ -278,7 +278,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// The row, which ends with the assistant; `None` if it is empty.
+    /// The row, ending with the assistant; `None` if it is empty.
     pub(super) fn finish(mut self, tools: Json<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
         for call in std::mem::take(&mut self.open).iter().filter(|call| call.result.is_some()) {
             self.lose(

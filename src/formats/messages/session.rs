@@ -1,10 +1,10 @@
-//! Rows of a session's later runs, which begin with what was said in the runs before: history, and no target of training.
+//! Rows of a session's later runs, which begin with the messages of earlier runs: history, not a training target.
 
 use super::document::{ChatMessage, Mark, Row};
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashSet;
 
-/// What was said so far, without system prompts.
+/// The conversation so far, without system prompts.
 #[derive(Debug, Default)]
 pub(super) struct History<'a> {
     messages: Vec<ChatMessage<'a>>,
@@ -19,7 +19,7 @@ impl<'a> History<'a> {
         let taken = self.ids();
         let begins = !self.messages.is_empty();
         let said = row.messages.into_iter().filter(|message| message.role != "system");
-        // An answer follows an answer only where nobody asked.
+        // An answer only follows an answer if no question was recorded.
         let said = said.skip_while(|message| begins && message.role != "user");
         let mut said: Vec<ChatMessage<'a>> = said.collect();
         renumber(&mut said, &taken);
@@ -29,7 +29,7 @@ impl<'a> History<'a> {
         self.messages.append(&mut said);
     }
 
-    /// Puts it before the messages of a later run, behind the system prompt. A run whose model calls were given the history has it.
+    /// Inserts the history into a later run's row, after the system prompt, unless the run's model calls had it as input.
     pub(super) fn begin(&self, row: &mut Row<'a>, losses: &mut Vec<Loss>) {
         if self.messages.is_empty() || self.is_in(&row.messages) {
             return;
@@ -46,7 +46,7 @@ impl<'a> History<'a> {
         let _ = row.messages.splice(at..at, self.messages.iter().cloned());
     }
 
-    /// Whether messages begin as the history does.
+    /// Whether messages begin with the history.
     fn is_in(&self, messages: &[ChatMessage<'_>]) -> bool {
         let said = messages.iter().filter(|message| message.role != "system");
         let begins = self.messages.iter().take(2).zip(said);
@@ -54,14 +54,14 @@ impl<'a> History<'a> {
         self.messages.len() > 1 && same.count() == 2
     }
 
-    /// The ids of its calls.
+    /// The ids of the history's calls.
     fn ids(&self) -> HashSet<String> {
         let results = self.messages.iter().filter_map(|message| message.tool_call_id.as_ref());
         results.map(ToString::to_string).collect()
     }
 }
 
-/// Gives calls whose ids are taken others, and returns the ids that they had.
+/// Gives calls whose ids are taken new ones; returns their old ids.
 fn renumber(messages: &mut [ChatMessage<'_>], taken: &HashSet<String>) -> Vec<String> {
     let own = messages.iter().filter_map(|message| message.tool_call_id.as_deref());
     let mut used: HashSet<String> = own.map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! Calls that no recorded words of a model ask for: those of a model call without recorded output, and those of an agent without
-//! recorded model calls. The tools' spans show what was asked for.
+//! Calls not requested by a model's recorded words: those of a model call without recorded output, and those of an agent without
+//! recorded model calls. The tools' spans show what was requested.
 
 use super::conversation::ConversationRow;
 use super::row::Caller;
@@ -11,19 +11,19 @@ use crate::span::{SpanId, UnixNanos};
 use crate::transcript::{Exchange, ExchangeKind};
 
 impl<'a> ConversationRow<'a, '_> {
-    /// Who ran this tool, where its calls are not recorded.
+    /// Who ran this tool, if its call is not recorded.
     pub(super) fn silent_caller(&self, tool: &Step) -> Option<Caller> {
         let Some(caller) = tool.dispatched_by else {
             let ends = tool.end_or_start();
             return self.silent_agent(tool).map(|agent| Caller::Agent(agent, ends));
         };
         let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref().unwrap_or_default();
-        // Where it spoke, only what ran inside of it.
+        // If the model call produced words, only tools that ran inside it.
         let is_inside = || tool.parent == Some(caller) && messages.iter().all(|message| message.tool_calls.is_empty());
         (messages.is_empty() || self.spoke == Some(caller) && is_inside()).then_some(Caller::Model(caller))
     }
 
-    /// The agent that ran this tool, if no model call of it is recorded, and it is the one that answered.
+    /// The agent that ran this tool, if it has no recorded model call and gave the run's answer.
     fn silent_agent(&self, tool: &Step) -> Option<StepId> {
         let answer = self.run.answer.as_ref().filter(|answer| !answer.in_conversation)?;
         let answers = self.run.steps.get(answer.step).is_some_and(|step| step.scope == tool.scope);
@@ -37,7 +37,7 @@ impl<'a> ConversationRow<'a, '_> {
         exchange.kind == ExchangeKind::Unasked && step.is_some_and(|step| matches!(self.silent_caller(step), Some(Caller::Agent(..))))
     }
 
-    /// Calls that nobody recorded as asked for.
+    /// Adds calls that were not recorded as requested.
     pub(super) fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: Caller, span: Option<SpanId>) {
         let is_target = !self.has_failed(exchange);
         match caller {
@@ -51,7 +51,7 @@ impl<'a> ConversationRow<'a, '_> {
                 self.caller = Some(caller);
             }
             Caller::Agent(agent, ends) => {
-                // A call that began when another one had ended was asked for by who knew its result.
+                // A call that began after another had ended was requested with its result known.
                 let began = exchange
                     .step
                     .and_then(|step| step.of(self.run))
@@ -75,8 +75,8 @@ impl<'a> ConversationRow<'a, '_> {
         self.row.lose(span, what, LossReason::Synthesized);
     }
 
-    /// Whether an answer is the piece of one that broke off: its call failed, and nothing says why the answer ends there. What a person
-    /// stopped was said to that person.
+    /// Whether an answer is a piece of one that broke off: its call failed, and no reason for the end is recorded. An answer that a
+    /// user stopped was shown to that user.
     pub(super) fn broke_off(&self, call: StepId, said: &Message) -> bool {
         let operation = self.run.steps.get(call).map(|step| &step.operation);
         let is_open = operation.is_some_and(|operation| {

@@ -1,17 +1,17 @@
-//! Tool mocks: the calls of a run with what came back, to run an agent again without its tools' side effects. `convert` writes one call
+//! Tool mocks: the calls of a run with their results, to rerun an agent without its tools' side effects. `convert` writes one call
 //! per line (JSONL); `examples/mocks/` has loaders for Python and Rust that answer an agent's calls from such a file.
 //!
 //! | call | line |
 //! |---|---|
 //! | a call that a model or a program made in the run | `tool`, `arguments`, `result` as recorded, whatever its JSON type |
 //! | one that failed | `error` with `message` and, if recorded, `type`, instead of the result |
-//! | one without a recorded result | neither: a loader says so |
-//! | order | lines are in the order in which the calls began; `call` counts them from 0 |
+//! | one without a recorded result | neither; a loader reports it |
+//! | order | lines are ordered by when the calls began; `call` counts them from 0 |
 //!
 //! # What is lost
 //!
-//! Everything but the calls. Of a call that was answered several times, the earlier answers; of a failed one, a result beside the error.
-//! Calls from before the run, which model calls had as input, are left out: their own run has them.
+//! Everything but the calls. Of a call with several answers, the earlier ones; of a failed call, a result recorded along with the error.
+//! Calls from before the run, which only appear in model inputs, are left out: they are written with their own run.
 
 use crate::document::choice::Options;
 use crate::document::json::Object;
@@ -42,7 +42,6 @@ records! {
     }
 }
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mocks;
 
@@ -60,7 +59,7 @@ impl Format for Mocks {
     by_table!(Of(&MOCK));
 }
 
-/// The calls in the order in which they began. What is lost of the run is told with the first.
+/// The calls in the order in which they began. Losses of the run are reported with the first one.
 fn of_run(run: &Run) -> Vec<Assembled<Object<'_>>> {
     let (transcript, results) = (Transcript::of(run), Results::of(run));
     let mut losses = Losses::default();
@@ -68,7 +67,7 @@ fn of_run(run: &Run) -> Vec<Assembled<Object<'_>>> {
     for (id, _) in transcript.scopes_with_tool() {
         let agent = run.scopes.get(id).and_then(|scope| scope.agent.as_deref());
         let exchanges = transcript.exchanges(id);
-        // What was input is of an earlier run.
+        // Input messages belong to an earlier run.
         let own = exchanges
             .list
             .iter()

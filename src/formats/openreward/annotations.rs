@@ -1,7 +1,7 @@
-//! Judgements, guardrails and operations without a block: facts in the metadata of the blocks around them.
+//! Puts evaluations, guardrails and operations without a block into the metadata of nearby blocks.
 
 use super::facts;
-use super::list::{Draft, List};
+use super::list::{BlockDraft, List};
 use super::write::BlockWriter;
 use crate::blocks::document::SubType;
 use crate::document::json::{Json, Object};
@@ -14,8 +14,8 @@ use crate::transcript::content;
 use crate::transcript::fact_groups::FactGroup as _;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// Writes judgements, guardrails and operations without a block to the blocks of this list. The outermost list also takes what
-    /// has no stream.
+    /// Writes evaluations, guardrails and operations without a block to the blocks of this list. The outermost list also takes
+    /// those without a stream.
     pub(super) fn annotate_list(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         let all = || run.steps.ids().collect();
@@ -30,17 +30,17 @@ impl<'a> BlockWriter<'a, '_> {
             .collect();
         self.whole_run(list, outermost);
         self.judgements(list, &steps);
-        let (authors, messages) = (Authors::of(list), Messages::of(list, |_| true));
+        let (authors, messages) = (Authors::of(list), StreamMessages::of(list, |_| true));
         for (index, stream) in steps {
             let Some(step) = run.steps.get(index) else { continue };
             if self.covered.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
                 continue;
             }
             if let Some(call) = authors.last(index).filter(|_| step.operation.kind == Kind::Tool) {
-                self.tell_on_call(list, index, call);
+                self.annotate_call(list, index, call);
                 continue;
             }
-            // Inside a tool: the tool's own business, but its facts are kept.
+            // Facts of an operation inside a tool go to the tool's block.
             let near = match step.inside_tool {
                 Some(tool) => authors.last(tool),
                 None => messages.at(stream, step.end_or_start()).or(list.last_message),
@@ -63,7 +63,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// The root's facts are with the run's.
+    /// Covers the root, whose facts are written with the run's.
     fn whole_run(&mut self, list: &List<'_>, outermost: bool) {
         let Some((index, step)) = self.run.root.and_then(|root| Some((root, self.run.steps.get(root)?))) else {
             return;
@@ -74,17 +74,17 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Reports facts of an agent or a chain that no block has.
+    /// Reports facts of an agent or a chain that are in no block.
     pub(super) fn unwritten(&mut self, step: &Step) {
         if let Some(what) = self.words.unwritten(&step.operation) {
             self.lose(step.span_id, format!("{}: {what}", described(step)), LossReason::NoPlace);
         }
     }
 
-    /// Judgements of a block's own operation come first, then those of others, at last those of the whole.
+    /// Writes evaluations of a block's own operation first, then those by evaluators, then those of agents and chains.
     fn judgements(&mut self, list: &mut List<'a>, steps: &[(StepId, ScopeId)]) {
         let run = self.run;
-        let around = Around::of(list);
+        let around = EvaluationTargets::of(list);
         let rank = |step: &Step| match step.operation.kind {
             Kind::Evaluator => 1,
             Kind::Agent | Kind::Chain => 2,
@@ -99,7 +99,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// An operation without a block of its own, in short. What repeats the conversation is left out, with a note.
+    /// Summarizes an operation without its own block. Anything that repeats the conversation is left out and reported.
     fn around(&mut self, step: &'a Step) -> Object<'a> {
         let operation = &step.operation;
         let mut map = Object::new();
@@ -127,7 +127,7 @@ impl<'a> BlockWriter<'a, '_> {
             return map;
         }
         map.insert_filled("facts", about);
-        // The messages of a model call are the conversation.
+        // The messages of a model call are in the conversation.
         let is_unwritten = || operation.kind != Kind::Llm && self.words.unwritten(operation).is_some();
         if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.unwritten(step);
@@ -141,8 +141,8 @@ impl<'a> BlockWriter<'a, '_> {
         map
     }
 
-    /// Scores and rewards go to the block that they judge.
-    fn judge(&mut self, list: &mut List<'a>, around: &Around, index: StepId, step: &'a Step, stream: ScopeId) {
+    /// Writes scores and rewards on the block that they evaluate.
+    fn judge(&mut self, list: &mut List<'a>, around: &EvaluationTargets, index: StepId, step: &'a Step, stream: ScopeId) {
         let operation = &step.operation;
         let training = facts::training(&operation.training);
         let reward = facts::number(operation.training.reward);
@@ -164,7 +164,7 @@ impl<'a> BlockWriter<'a, '_> {
         if !reward.is_null() && !rewarded {
             block.annotate_extra("reward", reward.clone());
         }
-        // The whole run's are written with the run.
+        // Those of the whole run are written with the run.
         if !training.is_empty() && !whole {
             if trained {
                 block.push_extra("trainings", training);
@@ -189,7 +189,7 @@ impl<'a> BlockWriter<'a, '_> {
     }
 }
 
-/// The blocks of the present run by the step that made them.
+/// The blocks of the current run, by the step that produced them.
 struct Authors(HashMap<StepId, Vec<(usize, SubType)>>);
 
 impl Authors {
@@ -207,7 +207,7 @@ impl Authors {
         self.0.get(&step)?.last().map(|(place, _)| *place)
     }
 
-    /// The block of a step that a judgement of it goes to.
+    /// The block that a step's evaluation belongs to.
     fn judged(&self, step: StepId) -> Option<usize> {
         let own = self.0.get(&step)?;
         own.iter()
@@ -217,19 +217,19 @@ impl Authors {
     }
 }
 
-/// The messages of each stream of the present run.
-struct Messages(HashMap<ScopeId, Stream>);
+/// The messages of each stream of the current run.
+struct StreamMessages(HashMap<ScopeId, Stream>);
 
-/// Messages by time, each with the place of the last one up to there; and the first of all.
+/// Messages by time, each with the highest index up to that time; and the first message.
 struct Stream {
     by_time: Vec<(UnixNanos, usize)>,
     first: usize,
 }
 
-impl Messages {
-    fn of(list: &List<'_>, is_meant: impl Fn(&Draft<'_>) -> bool) -> Self {
+impl StreamMessages {
+    fn of(list: &List<'_>, is_meant: impl Fn(&BlockDraft<'_>) -> bool) -> Self {
         let mut streams: HashMap<ScopeId, Stream> = HashMap::default();
-        let meant = |draft: &Draft<'_>| draft.sub_type == SubType::Message && is_meant(draft);
+        let meant = |draft: &BlockDraft<'_>| draft.sub_type == SubType::Message && is_meant(draft);
         for (place, draft) in list.of_run().filter(|(_, draft)| meant(draft)) {
             let stream = streams.entry(draft.stream).or_insert_with(|| Stream {
                 by_time: Vec::new(),
@@ -248,30 +248,30 @@ impl Messages {
         Self(streams)
     }
 
-    /// The latest message of the stream that was there at that time.
+    /// The latest message of the stream at that time.
     fn before(&self, stream: ScopeId, at: UnixNanos) -> Option<usize> {
         let by_time = &self.0.get(&stream)?.by_time;
         let until = by_time.partition_point(|(time, _)| *time <= at);
         by_time.get(until.checked_sub(1)?).map(|(_, place)| *place)
     }
 
-    /// The same, else the first one after.
+    /// The latest message of the stream at that time, else the first one after it.
     fn at(&self, stream: ScopeId, at: UnixNanos) -> Option<usize> {
         self.before(stream, at).or_else(|| Some(self.0.get(&stream)?.first))
     }
 }
 
-/// The blocks that judgements go to.
-struct Around {
+/// Finds the blocks for evaluations.
+struct EvaluationTargets {
     authors: Authors,
-    messages: Messages,
-    answers: Messages,
+    messages: StreamMessages,
+    answers: StreamMessages,
     last_message: Option<usize>,
 }
 
-impl Around {
+impl EvaluationTargets {
     fn of(list: &List<'_>) -> Self {
-        let is_answer = |draft: &Draft<'_>| {
+        let is_answer = |draft: &BlockDraft<'_>| {
             let payload = draft.block.payload.as_object();
             payload
                 .and_then(|payload| payload.get("role"))
@@ -279,13 +279,13 @@ impl Around {
         };
         Self {
             authors: Authors::of(list),
-            messages: Messages::of(list, |_| true),
-            answers: Messages::of(list, is_answer),
+            messages: StreamMessages::of(list, |_| true),
+            answers: StreamMessages::of(list, is_answer),
             last_message: list.last_message,
         }
     }
 
-    /// The block that a step's judgement is about: its own, its parent's, else the latest answer.
+    /// The block for a step's evaluation: the step's own, its parent's, else the latest answer.
     fn judged(&self, index: StepId, step: &Step, stream: ScopeId) -> Option<usize> {
         let whole = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
         let until = if whole { UnixNanos(u64::MAX) } else { step.end_or_start() };

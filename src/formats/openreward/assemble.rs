@@ -1,4 +1,4 @@
-//! Runs to blocks.
+//! Converts runs to blocks.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::formats::format::Assembled;
 use crate::operation::Message;
 use crate::run::{EntryKind, Run};
 
-/// One document for each run; one for all where each conversation goes on from the one before.
+/// One document per run; a single one if each conversation continues the previous one.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
     let limits = Limits::from_options(options);
     let inline = options.is("openreward.subagents", "inline");
@@ -38,7 +38,7 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
         let mut writer = BlockWriter::new(run, plan, limits, inline);
         writer.write(&mut list, *skip);
         losses.append(&mut writer.losses);
-        // Blocks do not change once they are there: facts known only at the end are on the last one.
+        // Blocks are immutable, so facts that are only known at the end go to the last one.
         let last = list.of_run().last().map(|(place, _)| place);
         match last.filter(|_| run.ended_at.is_some()).and_then(|last| list.block(last)) {
             Some(block) => block.annotate("run", facts::run(run)),
@@ -50,7 +50,7 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
             None => losses.push(Loss::new(None, "the run: no block to write it on", LossReason::NoPlace)),
         }
     }
-    // The page's rules refuse an empty list.
+    // The format's rules reject an empty list.
     (!list.drafts.is_empty()).then(|| Assembled {
         document: Document {
             blocks: list.finish(),
@@ -60,7 +60,7 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
     })
 }
 
-/// Where each run's conversation goes on from the one before, how many of its items repeat that one.
+/// For each run, how many items repeat the previous run; `None` unless each conversation continues the previous one.
 fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     if plans.len() < 2 {
         return None;
@@ -70,7 +70,7 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
         let signatures: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
-        // Entries in between would be skipped with them.
+        // Lone items in between would be skipped, too.
         if !signatures.starts_with(&before) || signatures.len() == before.len() {
             return None;
         }
@@ -87,7 +87,7 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     Some(skips)
 }
 
-/// What makes two entries the same in two runs.
+/// Entries of two runs are the same if their signatures are equal.
 #[derive(Debug, PartialEq)]
 enum EntrySignature<'a> {
     Message(&'a str, Text<'a>, Vec<(&'a str, Option<&'a Value>)>),

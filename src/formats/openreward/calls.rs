@@ -1,8 +1,8 @@
-//! TOOL_CALL blocks: ids that are unique in the trace, arguments that fit.
+//! Writes TOOL_CALL blocks with ids that are unique in the trace and arguments within the limits.
 
 use super::digest::sha256;
 use super::list::List;
-use super::write::{BlockWriter, Conversation, Made, ToolOutcome};
+use super::write::{BlockParts, BlockWriter, StreamState, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::above;
 use crate::document::json::{Json, Object, Text};
@@ -14,12 +14,12 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// A model's TOOL_CALL. `None` where it repeats an earlier one of the conversation.
+    /// Writes a model's TOOL_CALL; returns `None` if it repeats an earlier one of the conversation.
     #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn call(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         call: &'a ToolCall,
         asked: Option<(StepId, usize)>,
         step: Option<StepId>,
@@ -43,7 +43,7 @@ impl<'a> BlockWriter<'a, '_> {
         } else {
             &call.name
         };
-        // With an id that begins anew in every answer it is another call.
+        // With ids that restart in each answer, it is a different call.
         if let Some(earlier) = recorded.filter(|id| !is_counter(id)).and_then(|id| talk.calls.get(id)).copied() {
             let same = list
                 .block(earlier)
@@ -80,7 +80,7 @@ impl<'a> BlockWriter<'a, '_> {
         if id != wanted {
             metadata.insert("call_id", wanted.clone());
         }
-        let made = Made {
+        let made = BlockParts {
             sub_type: SubType::ToolCall,
             role: "call",
             author: None,
@@ -107,8 +107,8 @@ impl<'a> BlockWriter<'a, '_> {
         Some(place)
     }
 
-    /// A call that only the tool's span contains.
-    pub(super) fn lone_call(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a CallEntry, at: UnixNanos) {
+    /// Writes a call that only the tool's span records.
+    pub(super) fn lone_call(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: &'a CallEntry, at: UnixNanos) {
         let Some(step) = self.step(entry.tool) else { return };
         let span = step.span_id;
         let (parent, _) = self.parent(list, talk, Some(entry.tool), at, "no model call asks for it");
@@ -134,7 +134,7 @@ impl<'a> BlockWriter<'a, '_> {
         if id != wanted {
             metadata.insert("call_id", entry.call_id.as_str());
         }
-        let made = Made {
+        let made = BlockParts {
             sub_type: SubType::ToolCall,
             role: "call",
             author: Some(entry.tool),
@@ -149,7 +149,7 @@ impl<'a> BlockWriter<'a, '_> {
     pub(super) fn call_for_result(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         entry: &ToolOutcome<'a>,
         name: &'a str,
         at: UnixNanos,
@@ -171,7 +171,7 @@ impl<'a> BlockWriter<'a, '_> {
             entry.call_id.clone()
         };
         let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, entry.tool));
-        let made = Made {
+        let made = BlockParts {
             sub_type: SubType::ToolCall,
             role: "call",
             author: entry.tool,
@@ -189,7 +189,7 @@ impl<'a> BlockWriter<'a, '_> {
         &mut self,
         list: &mut List<'a>,
         stream: ScopeId,
-        mut made: Made<'a>,
+        mut made: BlockParts<'a>,
         id: Text<'a>,
         name: Text<'a>,
         arguments: Object<'a>,
@@ -214,7 +214,7 @@ impl<'a> BlockWriter<'a, '_> {
         place
     }
 
-    /// What makes a call id of this conversation its own.
+    /// The prefix that makes a call id of this conversation unique.
     pub(super) fn prefix(&self, scope: ScopeId, repeated: bool, step: Option<StepId>) -> Text<'a> {
         if repeated {
             return self.span_text(step);

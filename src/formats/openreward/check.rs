@@ -1,4 +1,4 @@
-//! The page's rules for a list of blocks. Blocks written over HTTP follow the same rules.
+//! The spec's rules for a list of blocks. Blocks written over HTTP follow the same rules.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Objec
 use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-/// Blocks in order, alone or in an object.
+/// A list of blocks in order, bare or in an object.
 pub(super) const DOCUMENT: Shape = Either(&[List(&BLOCK), Of(&LIST)]);
 
 const BLOCK: Shape = OneOf(&BLOCKS);
@@ -20,7 +20,7 @@ records! {
     }
 }
 
-/// The table's columns, and the payload of each sub type. [`rules`] demands the same fields in the server's words.
+/// The table's columns, and the payload of each sub type. [`rules`] requires the same fields, with the server's error texts.
 static BLOCKS: Variants = Variants {
     common: record! { "a block", only NO_COLUMN {
         may id: Maybe(&Text);

@@ -1,16 +1,16 @@
-//! Ids of blocks and the fingerprint of what is left out.
+//! Ids of blocks, and the fingerprint of omitted content.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::span::hex;
 
-/// The SHA-256 of the bytes, in hexadecimal digits.
+/// The SHA-256 of the bytes, in hexadecimal.
 #[must_use]
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// `tb_` and 32 digits from trace, span, role and ordinal: the same block has the same id in every export.
+/// `tb_` and 32 digits derived from trace, span, role and ordinal, so that a block has the same id in every export.
 #[must_use]
 pub(crate) fn block_id(trace: &str, span: &str, role: &str, ordinal: u32) -> String {
     let mut digest = Sha256::new();

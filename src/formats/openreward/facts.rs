@@ -9,7 +9,7 @@ use crate::transcript::fact_groups::FactGroup as _;
 pub(super) use crate::transcript::facts::{documents, filled};
 use crate::transcript::facts::{others, run_failure, strings};
 
-/// Where the block comes from: span, agent, how we know.
+/// Where the block comes from: span, agent, evidence.
 pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let mut map = Object::with_capacity(4);
     match step.span_id {
@@ -25,7 +25,7 @@ pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     map
 }
 
-/// All facts of an operation except its words and what its payload contains; `about` has the subject.
+/// All facts of an operation except its words and its payload; `about` are the facts from [`about`].
 pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, about: Object<'a>) -> Object<'a> {
     let operation = &step.operation;
     let mut map = details(run, step);
@@ -35,7 +35,7 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, about: Object<'a>) -> Ob
     map
 }
 
-/// Facts that operations of all kinds may have.
+/// Facts that any kind of operation may have.
 pub(super) fn details<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut map = Object::with_capacity(4);
@@ -74,7 +74,7 @@ pub(super) fn details<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     map
 }
 
-/// What an operation is about: depending on its kind, its payload may contain some of it.
+/// The subject of an operation; depending on its kind, the payload may contain some of it.
 pub(super) fn about(operation: &Operation) -> Object<'_> {
     let mut map = Object::new();
     if let Some(state) = &operation.state {
@@ -93,7 +93,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map.add_filled("vector_count", operation.vector_count);
     if let Some(memory) = &operation.memory {
         let mut written = memory.filled_facts();
-        // What is read from a memory may be recorded as a search too.
+        // What is read from a memory may also be recorded as a search.
         for (own, of_search) in [("query", "query"), ("results", "documents")] {
             if written
                 .get(own)
@@ -112,7 +112,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
         let server = if operation.kind == Kind::Tool { "server" } else { "mcp_server" };
         map.add_filled(server, tool.mcp_server.as_ref());
     }
-    // Where messages may be the input or the output, they are written as such.
+    // If messages may be the input or the output, they are written as such.
     if !content::has_messages_for_input(operation.kind) {
         map.add_filled("input_messages", operation.input_messages.as_deref().map(content::chats));
     }
@@ -122,7 +122,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map
 }
 
-/// Takes out what an operation's name, input and output contain already.
+/// Removes what an operation's name, input and output already contain.
 pub(super) fn take_repeated(about: &mut Object<'_>, name: &str, input: &Json<'_>, output: &Json<'_>) {
     if !about.is_empty() {
         about.retain(|key, value| match key {
@@ -144,13 +144,13 @@ pub(super) fn error(operation: &Operation) -> Object<'_> {
     ])
 }
 
-/// Whether a step has facts beside its times, its input and its output.
+/// Whether a step has facts besides its times, input and output.
 pub(super) fn has_own(run: &Run, step: &Step) -> bool {
     let facts = of_step(run, step, about(&step.operation));
     step.operation.failure.is_some() || facts.iter().any(|(key, _)| key != "time")
 }
 
-/// Model, tokens, money and parameters of a model call.
+/// Model, tokens, cost and parameters of a model call.
 pub(super) fn model_call(operation: &Operation) -> Object<'_> {
     filled([
         ("model", operation.model.name().into()),
@@ -187,14 +187,14 @@ pub(super) fn tools(definitions: &[ToolDefinition]) -> Json<'_> {
         .collect()
 }
 
-/// What training tools ask for, but for the reward.
+/// Facts for training tools, except the reward.
 pub(super) fn training(training: &Training) -> Object<'_> {
     let mut written = training.filled_facts();
     let _ = written.remove("reward");
     written
 }
 
-/// The run as a whole.
+/// The facts of a run.
 pub(super) fn run(run: &Run) -> Object<'_> {
     filled([
         ("trace_id", run.trace_id.to_string().into()),
@@ -213,7 +213,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
     ])
 }
 
-/// Facts of the operation that represents the whole run, except its words; with its own block they are elsewhere.
+/// Facts of the operation that represents the whole run, except its words; other operations have their own block.
 fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     if !represents_run(operation.kind) {

@@ -1,4 +1,4 @@
-//! A list of blocks while it is being written: times and sequence numbers are settled at the end.
+//! A list of blocks under construction; times and sequence numbers are assigned at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
 use crate::transcript::ids::Ids;
 
-/// A block to be.
+/// A block under construction.
 #[derive(Debug)]
-pub(super) struct Draft<'a> {
+pub(super) struct BlockDraft<'a> {
     /// The block, without times.
     pub(super) block: Block<'a>,
-    /// Its meaning.
+    /// Its sub type.
     pub(super) sub_type: SubType,
-    /// When it is due.
+    /// Its time.
     pub(super) at: UnixNanos,
-    /// The step that made it; `None` for what went into a model call.
+    /// The step that produced it; `None` for input of a model call.
     pub(super) author: Option<StepId>,
-    /// The stream it is in.
+    /// The stream it belongs to.
     pub(super) stream: ScopeId,
     /// For a result: the draft of its call.
     pub(super) call: Option<usize>,
@@ -31,36 +31,34 @@ pub(super) struct Draft<'a> {
 pub(super) struct List<'a> {
     /// `tr_...`
     pub(super) trace: Text<'a>,
-    /// The blocks in order.
-    pub(super) drafts: Vec<Draft<'a>>,
-    /// Call ids that are taken.
+    pub(super) drafts: Vec<BlockDraft<'a>>,
+    /// Call ids in use.
     pub(super) call_ids: Ids<'a>,
-    /// Streams that are written here.
+    /// Streams written to this list.
     pub(super) streams: BTreeSet<ScopeId>,
-    /// Whether any time of the runs was measured: blocks need none.
+    /// Whether any time of the runs was measured; blocks need no times.
     pub(super) has_times: bool,
-    /// Where the present run begins.
+    /// Where the current run begins.
     pub(super) start: usize,
-    /// The latest message, of any stream.
+    /// The latest message of any stream.
     pub(super) last_message: Option<usize>,
-    /// Tools with sub-agents that are not written, and the first block of each.
+    /// Tools whose sub-agents have not been written, and the first block of each.
     pub(super) authors: BTreeMap<StepId, usize>,
-    /// Up to here authors are noted.
+    /// Authors have been recorded up to here.
     noted: usize,
     /// The results of each call.
     results: HashMap<usize, Vec<usize>>,
-    /// The outputs of calls whose results may come again, for the first so many results of each.
+    /// For calls whose results may be repeated: the outputs, and the number of results they cover.
     outputs: HashMap<usize, (HashSet<String>, usize)>,
 }
 
 impl<'a> List<'a> {
-    /// An empty list.
     pub(super) fn new(trace: Text<'a>) -> Self {
         Self { trace, ..Self::default() }
     }
 
-    /// Adds a draft and gives its place.
-    pub(super) fn push(&mut self, draft: Draft<'a>) -> usize {
+    /// Adds a draft; returns its index.
+    pub(super) fn push(&mut self, draft: BlockDraft<'a>) -> usize {
         let place = self.drafts.len();
         if draft.sub_type == SubType::Message {
             self.last_message = Some(place);
@@ -83,12 +81,10 @@ impl<'a> List<'a> {
         outputs
     }
 
-    /// The draft's block.
     pub(super) fn block(&mut self, place: usize) -> Option<&mut Block<'a>> {
         self.drafts.get_mut(place).map(|draft| &mut draft.block)
     }
 
-    /// The draft's id.
     pub(super) fn id(&self, place: usize) -> Option<Text<'a>> {
         self.drafts.get(place).and_then(|draft| draft.block.id.clone())
     }
@@ -102,7 +98,7 @@ impl<'a> List<'a> {
         self.authors.clear();
     }
 
-    /// Notes the authors of new blocks that are meant.
+    /// Records the authors of new blocks that match.
     pub(super) fn note_authors(&mut self, is_meant: impl Fn(StepId) -> bool) {
         for (place, draft) in self.drafts.iter().enumerate().skip(self.noted) {
             if let Some(author) = draft.author.filter(|author| is_meant(*author)) {
@@ -112,17 +108,17 @@ impl<'a> List<'a> {
         self.noted = self.drafts.len();
     }
 
-    /// The drafts of the present run with their places.
-    pub(super) fn of_run(&self) -> impl Iterator<Item = (usize, &Draft<'a>)> {
+    /// The drafts of the current run with their indices.
+    pub(super) fn of_run(&self) -> impl Iterator<Item = (usize, &BlockDraft<'a>)> {
         self.drafts.iter().enumerate().skip(self.start)
     }
 
-    /// A call id that nobody has: the id itself, else with the prefix, else numbered.
+    /// A free call id: the id itself, else with the prefix, else numbered.
     pub(super) fn free_call_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
         self.call_ids.prefixed(id, prefix)
     }
 
-    /// The blocks: several results of one call are numbered, times strictly increase.
+    /// The finished blocks: results of one call are numbered, and times strictly increase.
     pub(super) fn finish(self) -> Vec<Block<'a>> {
         let mut drafts = self.drafts;
         for places in self.results.values().filter(|places| places.len() > 1) {
@@ -144,7 +140,7 @@ impl<'a> List<'a> {
             .into_iter()
             .zip(times)
             .map(|(draft, micros)| {
-                // One width: readers compare these times as text, and a block that comes later changes none.
+                // A fixed width, because readers compare these times as text; a later block never changes an earlier time.
                 let text = UnixNanos(micros.saturating_mul(1_000)).rfc3339_micros();
                 let mut block = draft.block;
                 if self.has_times {

@@ -1,8 +1,8 @@
-//! MESSAGE blocks, and the thoughts and calls under them.
+//! Writes MESSAGE blocks, with the thoughts and calls below them.
 
 use super::list::List;
 use super::words::{Words, opaque, words};
-use super::write::{BlockWriter, Conversation, Made};
+use super::write::{BlockParts, BlockWriter, StreamState};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::pieces;
 use crate::document::json::{Json, Object, Text};
@@ -13,11 +13,11 @@ use crate::span::{SpanId, UnixNanos};
 use crate::transcript::content;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// Writes a message. Nothing for blank text.
+    /// Writes a message, unless its text is blank.
     pub(super) fn message(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         message: &'a Message,
         role: &'a Role,
         step: Option<StepId>,
@@ -36,12 +36,12 @@ impl<'a> BlockWriter<'a, '_> {
         self.say(list, talk, role, content, message.name.as_deref(), step, at)
     }
 
-    /// A MESSAGE, or several if its text is too long: the place of the last one. Nothing for blank text.
+    /// Writes a MESSAGE, or several if its text is too long; returns the index of the last one. Blank text is skipped.
     #[expect(clippy::too_many_arguments, reason = "one message's facts, each used once")]
     pub(super) fn say(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         speaker: &'a Role,
         content: Words<'a>,
         name: Option<&'a str>,
@@ -77,7 +77,7 @@ impl<'a> BlockWriter<'a, '_> {
             if count > 1 {
                 metadata.insert("part", Object::from([("index", index.into()), ("count", count.into())]));
             }
-            let made = Made {
+            let made = BlockParts {
                 sub_type: SubType::Message,
                 role,
                 author: None,
@@ -98,12 +98,12 @@ impl<'a> BlockWriter<'a, '_> {
         last
     }
 
-    /// What hangs under a message: under its own, else under the nearest one before.
+    /// Writes thoughts and calls below their own message, else below the nearest one before.
     #[expect(clippy::too_many_arguments, reason = "one turn's facts, each used once")]
     pub(super) fn thoughts_and_calls(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         message: &'a Message,
         step: Option<StepId>,
         own: Option<usize>,
@@ -139,7 +139,7 @@ impl<'a> BlockWriter<'a, '_> {
                 if count > 1 {
                     metadata.insert("part", Object::from([("index", index.into()), ("count", count.into())]));
                 }
-                let made = Made {
+                let made = BlockParts {
                     sub_type: SubType::Think,
                     role: "think",
                     author: None,
@@ -166,11 +166,11 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// The parent message of something without its own message, and why.
+    /// The parent for blocks of a turn without its own message, and why it was chosen.
     pub(super) fn parent(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         step: Option<StepId>,
         at: UnixNanos,
         reason: &'static str,
@@ -185,7 +185,7 @@ impl<'a> BlockWriter<'a, '_> {
         self.lose(span, "a message to hang on: none was recorded", LossReason::Synthesized);
         let mut metadata = self.origin(step);
         metadata.insert("spanbridge_placeholder", true);
-        let made = Made {
+        let made = BlockParts {
             sub_type: SubType::Message,
             role: "placeholder",
             author: None,
@@ -199,7 +199,7 @@ impl<'a> BlockWriter<'a, '_> {
         (place, Some(reason))
     }
 
-    /// Text in pieces that fit and are not blank.
+    /// Cuts text into pieces that are within the limit and not blank.
     fn cut(&mut self, text: Text<'a>, limit: usize, span: Option<SpanId>, what: &str) -> Vec<Text<'a>> {
         if text.len() <= limit {
             return vec![text];

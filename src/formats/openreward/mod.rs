@@ -1,25 +1,25 @@
 //! OpenReward: a trace as a log of immutable blocks, which a server stitches into conversations.
 //!
-//! A document is a JSON array of blocks in insertion order; the page is the public text "How
-//! Traces Work". [`rules`](crate::blocks::rules) checks its rules block by block, [`limits`](crate::blocks::limits) are its byte limits,
-//! the server makes the tree of `blocks.stitched`, and keeps blocks that a client writes one by one.
+//! A document is a JSON array of blocks in insertion order; the spec is the public text "How
+//! Traces Work". [`rules`](crate::blocks::rules) checks its rules block by block, [`limits`](crate::blocks::limits) has its byte limits.
+//! The server builds the tree of `blocks.stitched`, and stores blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
 //! | trace | `trace_id` is `tr_` and the trace id; `id` is `tb_` and a hash of trace, span, role and ordinal |
 //! | system, user, assistant message, each once | MESSAGE; developer becomes system, other roles user (`Coerced`) |
 //! | turn with text | MESSAGE; its reasoning is a THINK, its calls are TOOL_CALLs, both under it |
-//! | turn without text | THINK and TOOL_CALLs under the nearest MESSAGE before it in its conversation, else in the document, with `metadata.parent_reason`; where there is none, a MESSAGE marked `spanbridge_placeholder` (`Synthesized`) |
+//! | turn without text | THINK and TOOL_CALLs under the nearest MESSAGE before it in its conversation, else in the document, with `metadata.parent_reason`; if there is none, a MESSAGE marked `spanbridge_placeholder` (`Synthesized`) |
 //! | result | TOOL_RESULT under its call; a failure is `output` {"error"} with `extra.status` "error" |
 //! | several results of one call | one TOOL_CALL, results with `seq` 0, 1, ... |
 //! | result without a call, call without a model's output | a TOOL_CALL is made (`Synthesized`) |
 //! | call without an id | `<span id>:<place>`, `metadata.call_id_derived` (`Synthesized`) |
-//! | call id that is taken in the trace | prefixed with the agent's name or the span id, the recorded one in `metadata.call_id` |
+//! | call id that is already used in the trace | prefixed with the agent's name or the span id, the recorded one in `metadata.call_id` |
 //! | retrieval, rerank, memory, handoff on its own | TOOL_CALL and TOOL_RESULT, `call_id` the span id, the operation in `raw` (`Synthesized`) |
 //! | handoff that a model's `transfer_to_x` call describes | that call |
-//! | question or answer that only an agent or a chain has | MESSAGE at the start or the end |
-//! | a person's answer to an interrupt | MESSAGE user, the prompt in `metadata.interrupt` |
-//! | sub-agent | `metadata.subagent` {agent, span_id, blocks} of the call's TOOL_RESULT, or of the TOOL_CALL without one; a list where one call started several |
+//! | question or answer that only an agent or a chain records | MESSAGE at the start or the end |
+//! | a user's answer to an interrupt | MESSAGE user, the prompt in `metadata.interrupt` |
+//! | sub-agent | `metadata.subagent` {agent, span_id, blocks} of the call's TOOL_RESULT, or of the TOOL_CALL without one; a list if one call started several |
 //! | rewards, scores | `extra.reward`, `extra.evaluations`, `extra.training` of the judged block |
 //! | guardrail | `extra.guardrails` of the latest MESSAGE before its end |
 //! | model, tokens, cost, parameters, offered tools | `metadata.model_call` of the turn's first block; the response in `raw` |
@@ -27,15 +27,15 @@
 //! | operations without a block: agent, chain, embedding, prompt, state | `metadata.around` of the latest MESSAGE before their end |
 //! | other facts of an operation: model, tokens, memory, state, failure | `metadata` of its block, under the names of its fields
 //! |
-//! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the one before is put 1 µs after it; exact times in `metadata.time` |
+//! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the previous one is put 1 µs after it; exact times in `metadata.time` |
 //!
-//! The messages of an agent's first model call carry the agent's start: they were there when it began.
+//! The messages of an agent's first model call get the agent's start time, because they existed when it began.
 //!
-//! Too long, cut on characters (`Split`): a result becomes `delta` blocks with `seq`, a THINK several THINKs, a MESSAGE
-//! several MESSAGEs with `metadata.part`. Arguments become {"omitted_bytes", "sha256"} with the whole in `raw`
+//! Too long, cut between characters (`Split`): a result becomes `delta` blocks with `seq`, a THINK several THINKs, a MESSAGE
+//! several MESSAGEs with `metadata.part`. Arguments become {"omitted_bytes", "sha256"}, with the original in `raw`
 //! (`Coerced`).
 //!
-//! A session's runs are one trace where each conversation goes on from the one before, else one document each.
+//! A session's runs are one trace if each conversation continues the previous one, else one document each.
 //!
 //! # Options
 //!
@@ -80,7 +80,6 @@ use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenReward;
 

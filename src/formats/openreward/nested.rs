@@ -1,17 +1,17 @@
-//! Sub-agents, written inside the result of the call that started them, or after its turn.
+//! Writes sub-agents inside the result of the call that started them, or after its turn.
 
 use std::collections::BTreeMap;
 
 use super::facts;
 use super::list::List;
-use super::write::{BlockWriter, Conversation};
+use super::write::{BlockWriter, StreamState};
 use crate::document::json::Json;
 use crate::run::{ScopeId, StepId};
 use crate::transcript::NESTING_LIMIT;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// A sub-agent's work: inside the given block, or after the turn.
-    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, scope: ScopeId, place: usize) {
+    /// Writes a sub-agent inside the given block, or postpones it until after the turn.
+    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, scope: ScopeId, place: usize) {
         if self.written.contains(&scope) || self.is_too_deep(scope) {
             return;
         }
@@ -22,7 +22,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Notes a sub-agent that has no place here because too many are around it.
+    /// Whether a sub-agent is too deeply nested to be written; records it if so.
     fn is_too_deep(&mut self, scope: ScopeId) -> bool {
         let too_deep = self.depth > NESTING_LIMIT;
         if too_deep {
@@ -51,21 +51,21 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Sub-agents that come after their call's turn.
-    pub(super) fn flush(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>) {
+    /// Writes the sub-agents that were postponed until after the turn.
+    pub(super) fn flush(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>) {
         for scope in std::mem::take(&mut talk.pending) {
             self.stream(list, scope, 0);
         }
     }
 
-    /// Sub-agents of calls without a result.
-    pub(super) fn unanswered(&mut self, list: &mut List<'a>, talk: &Conversation<'a>) {
+    /// Writes the sub-agents of calls without a result.
+    pub(super) fn unanswered(&mut self, list: &mut List<'a>, talk: &StreamState<'a>) {
         let plan = self.plan;
         if plan.inner.is_empty() {
             return;
         }
         list.note_authors(|step| plan.inner.contains_key(&step));
-        // The surest place last.
+        // More reliable places come later and replace earlier ones.
         let mut places: BTreeMap<StepId, usize> = list.authors.clone();
         for (id, place) in &talk.calls {
             places.extend(plan.asked.by_id(talk.scope, id).map(|tool| (tool, *place)));
@@ -83,7 +83,7 @@ impl<'a> BlockWriter<'a, '_> {
                     left = true;
                     continue;
                 }
-                self.tell_on_call(list, tool, place);
+                self.annotate_call(list, tool, place);
                 if self.inline {
                     self.stream(list, *scope, 0);
                 } else {

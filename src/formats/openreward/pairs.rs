@@ -1,4 +1,4 @@
-//! Operations outside the conversations, as a tool call with its result.
+//! Represents operations outside the conversations as a tool call with its result.
 
 use super::facts::{self, documents, filled};
 use crate::document::json::{Json, Object};
@@ -13,13 +13,13 @@ pub(super) struct Pair<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Object<'a>,
     pub(super) output: Json<'a>,
-    /// The operation's own words.
+    /// The operation's recorded words.
     pub(super) raw: Object<'a>,
     /// Facts of the operation that call and result do not contain.
     pub(super) beside: Object<'a>,
 }
 
-/// The pair that represents a step.
+/// The pair for a step.
 pub(super) fn pair(step: &Step) -> Pair<'_> {
     let operation = &step.operation;
     let mut beside = facts::about(operation);
@@ -139,7 +139,7 @@ fn handoff<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>
     (arguments, output)
 }
 
-/// Removes what is written elsewhere.
+/// Removes facts that are written elsewhere.
 fn take(facts: &mut Object<'_>, written: &[&str]) {
     if !facts.is_empty() {
         facts.retain(|key, _| !written.contains(&key));

@@ -1,4 +1,4 @@
-//! The plan of a document: the conversations of a run, and between their entries operations that only spans have.
+//! Lays out a document: the conversations of a run, and between their entries operations that only spans record.
 
 use std::collections::BTreeSet;
 
@@ -11,27 +11,25 @@ use crate::run::{Entry, Id, IdVec, Run, Scope, ScopeId};
 use crate::span::UnixNanos;
 use crate::transcript::{StepId, Transcript, Uncovered, first_input};
 
-/// One thing to write.
+/// One item to write.
 #[derive(Debug, Clone)]
 pub(super) enum Item<'a> {
     /// An entry of a conversation.
     Entry {
-        /// The entry.
         entry: &'a Entry,
-        /// When.
+        /// Its time.
         at: UnixNanos,
     },
-    /// A call and its result made of one operation.
+    /// A call and its result, written for one operation.
     Pair(StepId),
     /// Words that no model call contains.
     Words {
         /// `user` or `assistant`.
         role: &'static Role,
-        /// The words.
         content: &'a Value,
-        /// Whose they are.
+        /// The step that recorded them.
         step: StepId,
-        /// When.
+        /// Their time.
         at: UnixNanos,
     },
 }
@@ -39,22 +37,21 @@ pub(super) enum Item<'a> {
 /// A run, laid out.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'a> {
-    /// For each scope, what is written of it.
+    /// Items by scope.
     pub(super) streams: IdVec<ScopeId, Vec<Item<'a>>>,
     /// Top-level scopes in order.
     pub(super) top: Vec<ScopeId>,
-    /// Scopes whose work belongs inside a tool's call, by that tool's step.
+    /// Scopes nested in a tool's call, by the tool's step.
     pub(super) inner: HashMap<StepId, Vec<ScopeId>>,
-    /// The tools of `inner`, by the calls that ask for them.
+    /// The tools of `inner`, by the calls that request them.
     pub(super) asked: SubAgentCalls<'a>,
-    /// For each scope, the scope in whose stream its operations are written.
+    /// For each scope, the scope whose stream has its operations.
     pub(super) hosts: IdVec<ScopeId, ScopeId>,
-    /// For each stream, the steps whose operations are written in it.
+    /// For each stream, the steps whose operations it has.
     steps: HashMap<ScopeId, Vec<StepId>>,
 }
 
 impl<'a> Plan<'a> {
-    /// Lays out a run.
     pub(super) fn of(run: &'a Run) -> Self {
         let first = first_scope(run);
         let hosts = hosts(run, first);
@@ -110,7 +107,7 @@ impl<'a> Plan<'a> {
         steps
     }
 
-    /// Operations outside the conversations, at their time in the stream of their scope.
+    /// Adds operations outside the conversations to the stream of their scope, by time.
     fn add_lone_operations(&mut self, run: &'a Run, openings: &IdVec<ScopeId, usize>) {
         let transcript = Transcript::of(run);
         let mut lone: HashMap<ScopeId, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
@@ -163,7 +160,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The question and the answer that only an agent or a chain has, at the start and the end.
+    /// Adds a question and an answer that only an agent or a chain records, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
         let outer = |utterance: &'a crate::run::Utterance, role: &'static Role| Item::Words {
             role,
@@ -189,9 +186,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Inserts lone items before the first one that is later, but not before the first `least` ones.
+/// Inserts each lone item before the first later item, but not before the first `least` items.
 fn merged<'a>(run: &Run, items: Vec<Item<'a>>, least: usize, mut lone: Vec<(UnixNanos, Item<'a>)>) -> Vec<Item<'a>> {
-    // Stable: of two at one time the first in the run stays first.
+    // A stable sort keeps items of the same time in the order of the run.
     lone.sort_by_key(|(at, _)| *at);
     let mut out = Vec::with_capacity(items.len() + lone.len());
     let mut lone = lone.into_iter().peekable();
@@ -208,7 +205,7 @@ fn merged<'a>(run: &Run, items: Vec<Item<'a>>, least: usize, mut lone: Vec<(Unix
     out
 }
 
-/// When an item is due.
+/// The time of an item.
 pub(super) fn item_time(run: &Run, item: &Item<'_>) -> UnixNanos {
     match item {
         Item::Entry { at, .. } | Item::Words { at, .. } => *at,
@@ -234,10 +231,10 @@ fn first_scope(run: &Run) -> Option<ScopeId> {
         .map(|(_, index)| index)
 }
 
-/// For each scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
+/// For each scope itself, if it has a conversation or was called by a tool; else the nearest such ancestor.
 fn hosts(run: &Run, first: Option<ScopeId>) -> IdVec<ScopeId, ScopeId> {
     let speaks = |scope: &Scope| !scope.conversation.is_empty() || scope.called_by.is_some();
-    // A scope comes after the one around it.
+    // A scope comes after its parent.
     let mut above: IdVec<ScopeId, Option<ScopeId>> = IdVec::with_capacity(run.scopes.len());
     let mut tops: IdVec<ScopeId, ScopeId> = IdVec::with_capacity(run.scopes.len());
     let mut hosts = IdVec::with_capacity(run.scopes.len());

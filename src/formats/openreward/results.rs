@@ -1,9 +1,9 @@
-//! TOOL_RESULT blocks, and pairs of call and result made of one operation.
+//! Writes TOOL_RESULT blocks, and pairs of call and result for one operation.
 
 use super::calls::tool_name;
 use super::facts;
 use super::list::List;
-use super::write::{BlockWriter, Conversation, Made, ToolOutcome};
+use super::write::{BlockParts, BlockWriter, StreamState, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::{above, pieces};
 use crate::document::json::{Json, Object};
@@ -14,7 +14,7 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
-    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: ToolOutcome<'a>, at: UnixNanos) {
+    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: ToolOutcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
@@ -50,7 +50,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// A result of a call and a tool that nobody recorded: a block for it needs a call with a name, so the block before it has it.
+    /// Writes a result whose call and tool were not recorded. A block for it would need a named call, so the previous block holds it.
     fn result_of_nothing(&mut self, list: &mut List<'a>, entry: ToolOutcome<'a>) {
         let what = format!("tool_result {}: neither its call nor its tool was recorded", entry.call_id);
         self.lose(None, what, LossReason::NoPlace);
@@ -60,8 +60,8 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Writes an execution without a result on the block of its call. On a model's call it is an operation in `around`.
-    pub(super) fn tell_on_call(&mut self, list: &mut List<'a>, tool: StepId, call: usize) {
+    /// Writes an execution without a result on the block of its call; on a model's call it goes to `around`.
+    pub(super) fn annotate_call(&mut self, list: &mut List<'a>, tool: StepId, call: usize) {
         let Some(step) = self.step(tool).filter(|_| self.covered.insert(tool)) else {
             return;
         };
@@ -85,8 +85,8 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// A TOOL_CALL and a TOOL_RESULT made of one operation.
-    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, index: StepId) {
+    /// Writes a TOOL_CALL and a TOOL_RESULT for one operation.
+    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, index: StepId) {
         let Some(step) = self.step(index) else { return };
         let pair = super::pairs::pair(step);
         let facts = facts::of_step(self.run, step, pair.beside);
@@ -101,7 +101,7 @@ impl<'a> BlockWriter<'a, '_> {
             format!("{} {}: written as a tool call", step.operation.kind.name(), pair.name),
             LossReason::Synthesized,
         );
-        let made = Made {
+        let made = BlockParts {
             sub_type: SubType::ToolCall,
             role: "call",
             author: Some(index),
@@ -117,7 +117,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
         let failed = step.operation.failure.as_ref();
         if step.ended_at.is_none() && failed.is_none() && pair.output.is_null() {
-            // What still runs has no result yet.
+            // A running operation has no result yet.
             let _ = self.covered.insert(index);
             if let Some(block) = list.block(call) {
                 for (key, value) in facts {
@@ -132,7 +132,7 @@ impl<'a> BlockWriter<'a, '_> {
         let _ = self.push_outcome(list, stream, call, pair.output, failed, Some(index), at, metadata);
     }
 
-    /// The result, else the failure: then earlier results are in the metadata.
+    /// Writes the result, or the failure with any result in its metadata.
     #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
     fn push_outcome(
         &mut self,
@@ -163,7 +163,7 @@ impl<'a> BlockWriter<'a, '_> {
         Some(place)
     }
 
-    /// One TOOL_RESULT, or several deltas if it is too long: the place of the last.
+    /// Writes one TOOL_RESULT, or several deltas if it is too long; returns the index of the last.
     #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
     fn push_result(
         &mut self,
@@ -179,7 +179,7 @@ impl<'a> BlockWriter<'a, '_> {
         if let Some(step) = step {
             let _ = self.covered.insert(step);
         }
-        let made = |metadata: Object<'a>| Made {
+        let made = |metadata: Object<'a>| BlockParts {
             sub_type: SubType::ToolResult,
             role: "result",
             author: step,
@@ -229,7 +229,7 @@ fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operatio
     about.retain(|key, value| match key {
         "tool_name" => !is_written("name", value),
         "tool_call_id" => !is_written("call_id", value) && !is_id(value),
-        // A client may run a tool with other arguments than those that the model gave.
+        // A client may run a tool with other arguments than the model's.
         "arguments" => {
             let own = operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
             is_whole() && !is_written("arguments", &arguments_object(own).0.into())
@@ -240,12 +240,12 @@ fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operatio
     about
 }
 
-/// What a failure gives back.
+/// The output of a failed call.
 fn error(failure: &Failure) -> Json<'_> {
     Object::from([("error", failure.text().into())]).into()
 }
 
-/// Whether a result without an execution is one that the call has already.
+/// Whether a result without an execution repeats one that the call already has.
 fn is_repeated(list: &mut List<'_>, call: usize, entry: &ToolOutcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     list.outputs(call).contains(&output.to_string())

@@ -1,9 +1,9 @@
-//! Tools with sub-agents, by the calls that ask for them.
+//! Finds tools with sub-agents by the calls that requested them.
 
 use crate::hash::HashMap;
 use crate::run::{IdVec, Run, ScopeId, StepId};
 
-/// The tool steps, by the place and by the id of their calls.
+/// The tool steps, by position and by id of their calls.
 #[derive(Debug, Default)]
 pub(super) struct SubAgentCalls<'a> {
     by_place: HashMap<(StepId, usize), Vec<StepId>>,
@@ -25,12 +25,12 @@ impl<'a> SubAgentCalls<'a> {
         asked
     }
 
-    /// By the model call that asked and the place there.
+    /// The tools by model call and position of the call.
     pub(super) fn by_place(&self, place: (StepId, usize)) -> impl Iterator<Item = StepId> {
         self.by_place.get(&place).into_iter().flatten().copied()
     }
 
-    /// By the stream of the call, and its id.
+    /// The tools by stream and id of the call.
     pub(super) fn by_id(&self, stream: ScopeId, id: &str) -> impl Iterator<Item = StepId> {
         let of_stream = self.by_id.get(&stream).and_then(|ids| ids.get(id));
         of_stream.into_iter().flatten().copied()

@@ -7,12 +7,12 @@ use crate::operation::message::Media;
 use crate::operation::{Message, Part};
 use crate::transcript::content;
 
-/// A message in words.
+/// A message's words.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Words<'a> {
-    /// The text; media as a text that names them.
+    /// The text; media are named in it.
     pub(super) text: Text<'a>,
-    /// The content as recorded, where the text alone does not hold it.
+    /// The recorded content, if the text does not hold all of it.
     pub(super) raw: Option<Json<'a>>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn text_of(value: &Value) -> Text<'_> {
     }
 }
 
-/// What a provider gives with thoughts beside their words: signatures, encrypted content.
+/// Provider data in reasoning other than text: signatures, encrypted content.
 pub(super) fn opaque(message: &Message) -> Vec<Json<'_>> {
     message
         .parts

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::digest::block_id;
 use super::facts;
-use super::list::{Draft, List};
+use super::list::{BlockDraft, List};
 use super::plan::{Item, Plan};
 use super::words::{Words, text_of};
 use crate::blocks::document::{Block, SubType};
@@ -24,7 +24,7 @@ pub(super) struct BlockWriter<'a, 'p> {
     pub(super) run: &'a Run,
     pub(super) plan: &'p Plan<'a>,
     pub(super) limits: Limits,
-    /// Whether sub-agents' blocks are in the list itself.
+    /// Whether blocks of sub-agents go into the list itself.
     pub(super) inline: bool,
     pub(super) losses: Vec<Loss>,
     /// Steps that have blocks.
@@ -33,9 +33,9 @@ pub(super) struct BlockWriter<'a, 'p> {
     /// The trace id in digits.
     trace: String,
     pub(super) written: HashSet<ScopeId>,
-    /// How many streams are around the one that is being written.
+    /// How many streams enclose the one being written.
     pub(super) depth: usize,
-    /// Sub-agents that are too deep to be written in their place.
+    /// Sub-agents nested too deeply to be written in place.
     pub(super) deep: HashSet<ScopeId>,
     /// The words of the conversations.
     pub(super) words: ConversationWords<'a>,
@@ -43,22 +43,22 @@ pub(super) struct BlockWriter<'a, 'p> {
     offered: HashMap<ScopeId, Json<'a>>,
 }
 
-/// One stream while it is written.
-pub(super) struct Conversation<'a> {
+/// A stream while it is written.
+pub(super) struct StreamState<'a> {
     pub(super) scope: ScopeId,
     pub(super) last_message: Option<usize>,
-    /// The call's draft by the id that entries use.
+    /// Index of a call's draft, by the id that entries use.
     pub(super) calls: HashMap<Text<'a>, usize>,
-    /// The call's draft by the model call that asked and its place there.
+    /// Index of a call's draft, by the model call and the position in it.
     pub(super) places: HashMap<(StepId, usize), usize>,
     /// Sub-agents to be written after the turn.
     pub(super) pending: Vec<ScopeId>,
 }
 
-/// What a block is made of, beside its payload.
-pub(super) struct Made<'a> {
+/// The parts of a block other than its payload.
+pub(super) struct BlockParts<'a> {
     pub(super) sub_type: SubType,
-    /// Its word in the block's id.
+    /// The name of its role in the block's id.
     pub(super) role: &'static str,
     pub(super) author: Option<StepId>,
     pub(super) at: UnixNanos,
@@ -66,14 +66,14 @@ pub(super) struct Made<'a> {
     pub(super) metadata: Object<'a>,
 }
 
-/// What a tool gave back.
+/// A tool's result.
 pub(super) struct ToolOutcome<'a> {
     pub(super) call_id: Text<'a>,
     pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a Failure>,
     pub(super) attempt: u32,
-    /// The tool, where the result names it.
+    /// The tool's name, if recorded with the result.
     pub(super) name: Option<&'a str>,
 }
 
@@ -115,14 +115,14 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
     }
 
-    /// Writes the run's top-level conversations from the given item of the first one on.
+    /// Writes the run's top-level conversations, the first one from the given item on.
     pub(super) fn write(&mut self, list: &mut List<'a>, skip: usize) {
         list.begin_run(has_times(self.run));
         let plan = self.plan;
         for (index, scope) in plan.top.iter().enumerate() {
             self.stream(list, *scope, if index == 0 { skip } else { 0 });
         }
-        // A sub-agent whose call no block shows has no place but the end.
+        // A sub-agent whose call is in no block goes at the end.
         let mut lost: Vec<ScopeId> = plan.inner.values().flatten().copied().collect();
         lost.sort_unstable();
         for scope in lost {
@@ -155,7 +155,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             self.cover_whole(index);
         }
         let plan = self.plan;
-        let mut talk = Conversation {
+        let mut talk = StreamState {
             scope,
             last_message: None,
             calls: HashMap::default(),
@@ -186,18 +186,18 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         self.unanswered(list, &talk);
     }
 
-    /// Marks an agent or a chain as covered by a conversation, a question or an answer, if it has nothing more.
+    /// Marks an agent or a chain as covered by a conversation, a question or an answer, if it has no other facts.
     fn cover_whole(&mut self, index: StepId) {
         let Some(step) = self.step(index).filter(|step| !facts::has_own(self.run, step)) else {
             return;
         };
-        // The root is looked at with the run.
+        // The root is handled with the run.
         if self.covered.insert(index) && facts::represents_run(step.operation.kind) && self.run.root != Some(index) {
             self.unwritten(step);
         }
     }
 
-    /// Adds whose words these are, from the operation.
+    /// Adds facts of the operation that recorded these words.
     fn say_whose(&mut self, block: &mut Block<'a>, index: StepId, content: &Value) {
         let Some(step) = self.step(index).filter(|step| !is_model_call(step)) else {
             return;
@@ -233,7 +233,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
     }
 
-    pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a Entry, at: UnixNanos) {
+    pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: &'a Entry, at: UnixNanos) {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
                 let result = message
@@ -277,7 +277,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn turn(
         &mut self,
         list: &mut List<'a>,
-        talk: &mut Conversation<'a>,
+        talk: &mut StreamState<'a>,
         message: &'a Message,
         step: Option<StepId>,
         at: UnixNanos,
@@ -317,7 +317,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         for (key, value) in facts::error(operation) {
             block.annotate(key, value);
         }
-        // If it was not recorded as messages, no conversation contains it.
+        // An input not recorded as messages is in no conversation.
         if operation.input_messages.is_none()
             && let Some(input) = content::whole_input(operation)
         {
@@ -336,7 +336,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         &mut self,
         list: &mut List<'a>,
         stream: ScopeId,
-        made: Made<'a>,
+        made: BlockParts<'a>,
         payload: Object<'a>,
         step: Option<StepId>,
     ) -> usize {
@@ -348,7 +348,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         let mut block = Block::new(made.sub_type, id.into(), list.trace.clone(), payload);
         block.parent_block_id = made.parent.and_then(|parent| list.id(parent)).map(Some);
         block.metadata = (!made.metadata.is_empty()).then_some(made.metadata.into());
-        list.push(Draft {
+        list.push(BlockDraft {
             block,
             sub_type: made.sub_type,
             at: made.at,

@@ -1,9 +1,9 @@
-//! Blocks that were written one by one, kept as spans.
+//! Blocks that clients write one by one, stored as spans.
 //!
 //! Each block is a span of its trace: it has the block's JSON text in one attribute, starts and ends at the block's
-//! `created_at`, and has the parent block's span as parent. A list of such spans is turned into the spans of the whole
-//! conversation before a run is built of it (`as_conversations`), so a written trace is in every format what an imported
-//! document with the same blocks is.
+//! `created_at`, and its parent is the parent block's span. A list of such spans is converted to the spans of the whole
+//! conversation before a run is built from it (`as_conversations`), so a written trace looks in every format like an imported
+//! document with the same blocks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) const SCOPE: &str = "spanbridge.openreward";
 /// The attribute with a block's JSON text.
 pub(crate) const BLOCK: &str = "spanbridge.openreward.block";
 
-/// The OTLP trace of a trace with this id: for `tr_` and 32 hexadecimal digits those, else a hash.
+/// The OTLP trace id for a trace name: the 32 hexadecimal digits after `tr_`, else a hash.
 #[must_use]
 pub fn trace_id_of(trace: &str) -> TraceId {
     let recorded = trace.strip_prefix("tr_").and_then(TraceId::from_hex);
@@ -43,7 +43,7 @@ pub fn trace_id_of(trace: &str) -> TraceId {
 /// The block's JSON text, if the span is one.
 #[must_use]
 pub fn text_of(span: &Span) -> Option<&str> {
-    // The name of the scope first: it is one comparison for a span of any other origin.
+    // Check the name of the scope first: it is a single comparison for all other spans.
     (span.scope.name == SCOPE).then(|| span.attributes.text(BLOCK)).flatten()
 }
 
@@ -56,7 +56,7 @@ pub fn scope() -> Arc<Scope> {
     })
 }
 
-/// The span of a block with this JSON text, which was inserted at this time.
+/// The span for a block with this JSON text, inserted at this time.
 #[must_use]
 pub fn span_of(trace_id: TraceId, block: &Facts<'_>, created: UnixNanos, text: String, scope: &Arc<Scope>) -> Span {
     let role = block.role().filter(|role| matches!(role.as_str(), "system" | "user" | "assistant"));
@@ -83,36 +83,36 @@ fn span_id(trace_id: TraceId, block: &str) -> SpanId {
     }
 }
 
-/// An id for a block without one, inserted at this time. Times are unique within a trace, and so are these ids.
+/// An id for a block that has none, inserted at this time. Times are unique within a trace, so these ids are, too.
 #[must_use]
 pub fn block_id(trace: &str, created: UnixNanos) -> String {
     let digest = Sha256::digest(format!("{trace}:{}", created.0).as_bytes());
     format!("tb_{}", crate::span::hex(digest.get(..16).unwrap_or_default()))
 }
 
-/// What order, place and rules go by.
+/// The fields of a block that determine order and parent, and that the rules need.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Facts<'a> {
     /// The block's id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// Its trace, as the client names it.
+    /// The trace's name, as the client sent it.
     #[serde(borrow)]
     pub trace_id: Cow<'a, str>,
-    /// Its meaning.
+    /// Its sub type.
     #[serde(borrow)]
     pub sub_type: Cow<'a, str>,
-    /// The block above.
+    /// The parent block.
     #[serde(borrow, default)]
     pub parent_block_id: Option<Cow<'a, str>>,
-    /// When it was inserted, as text.
+    /// Insertion time, as text.
     #[serde(borrow, default)]
     created_at: Option<Cow<'a, str>>,
     #[serde(borrow)]
     payload: Payload<'a>,
 }
 
-/// Blocks of some sub types may have anything of these names.
+/// Blocks of some sub types may have any value under these names.
 #[derive(Debug, Clone, Deserialize)]
 struct Payload<'a> {
     #[serde(borrow, default)]
@@ -123,13 +123,13 @@ struct Payload<'a> {
     role: Option<&'a RawValue>,
 }
 
-/// A value of this type, if it is one.
+/// The value, if it has this type.
 fn value_of<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
 
 impl<'a> Facts<'a> {
-    /// The facts of a stored block; `None` for a text that is none.
+    /// The facts of a stored block; `None` if the text is not a block.
     #[must_use]
     pub fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -139,13 +139,13 @@ impl<'a> Facts<'a> {
         value_of(self.payload.role)
     }
 
-    /// Only results have one.
+    /// Only results have a sequence number.
     fn seq(&self) -> Option<u64> {
         let is_result = self.sub_type == SubType::ToolResult.name();
         value_of(self.payload.seq.filter(|_| is_result))
     }
 
-    /// What the rules must know of it; `None` for a sub type that the page does not know.
+    /// What the rules need to know about it; `None` for an unknown sub type.
     #[must_use]
     pub fn accepted(&self) -> Option<Accepted> {
         let sub_type = SubType::from_name(&self.sub_type)?;
@@ -162,7 +162,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A block as the client sent it: its fields with their JSON text, to be stored without a change.
+/// A block as the client sent it: its fields with their JSON text, so that they are stored unchanged.
 #[derive(Debug)]
 pub struct Sent<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for Sent<'de> {
                 let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
                 let mut places: HashMap<Cow<'de, str>, usize> = HashMap::default();
                 while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &RawValue>()? {
-                    // Of two fields with one name the last wins, as in the value that the rules saw.
+                    // If two fields have the same name the last wins, as in the value that the rules checked.
                     match places.get(&key).and_then(|place| fields.get_mut(*place)) {
                         Some(field) => field.1 = value,
                         None => {
@@ -199,7 +199,7 @@ impl<'de> Deserialize<'de> for Sent<'de> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The fields that the table has, in its order; the server sets those with a value.
+/// The table's columns in order; the server sets those with a value.
 const COLUMNS: [&str; 9] = [
     "id",
     "trace_id",
@@ -213,7 +213,7 @@ const COLUMNS: [&str; 9] = [
 ];
 
 impl Sent<'_> {
-    /// The block's JSON text as it is stored: the client's values as they were sent, ids and times by the server.
+    /// The JSON text to store: the client's values as sent, with ids and times set by the server.
     #[must_use]
     pub fn stored(&self, id: &str, trace: &str, created: UnixNanos) -> String {
         let time = Value::from(created.rfc3339_micros()).to_string();
@@ -250,7 +250,7 @@ impl Sent<'_> {
     }
 }
 
-/// Written blocks of one trace in the order in which they were inserted, each once.
+/// Written blocks of one trace in insertion order, without duplicates.
 #[must_use]
 pub fn in_order(mut blocks: Vec<(UnixNanos, String)>) -> Vec<String> {
     blocks.sort_by_key(|(created, _)| *created);
@@ -259,12 +259,12 @@ pub fn in_order(mut blocks: Vec<(UnixNanos, String)>) -> Vec<String> {
     blocks.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The answer of `blocks.stitched` for written blocks, each as it is stored.
+/// The response of `blocks.stitched` for stored blocks.
 #[must_use]
 pub fn stitched(blocks: &[String]) -> String {
     let facts: Vec<(Facts<'_>, &str)> = blocks.iter().filter_map(|text| Some((Facts::of(text)?, text.as_str()))).collect();
     let texts: HashMap<&str, &str> = facts.iter().map(|(facts, text)| (facts.id.as_ref(), *text)).collect();
-    // Order and place go by these fields alone.
+    // Order and parent depend on these fields only.
     let light = |facts: &Facts<'_>| {
         let mut payload = Object::new();
         if let Some(seq) = facts.seq() {
@@ -306,7 +306,7 @@ fn joined(texts: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", texts.join(","))
 }
 
-/// The object of this JSON text with more fields at its end.
+/// Appends fields to the JSON text of an object.
 fn with(object: &str, fields: &[(&str, String)]) -> String {
     let mut text = object.strip_suffix('}').unwrap_or(object).to_owned();
     for (name, value) in fields {
@@ -317,8 +317,8 @@ fn with(object: &str, fields: &[(&str, String)]) -> String {
     text
 }
 
-/// The spans with those that are blocks replaced by the spans of their conversation. Blocks that cannot be read as one, because
-/// some of them are missing, stay as they are.
+/// Replaces spans that are blocks by the spans of their conversation. Blocks that cannot be read as a conversation, because
+/// some are missing, are kept.
 #[must_use]
 pub(crate) fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
     let Some(format) = by_id(OpenReward::ID) else { return spans };
@@ -347,7 +347,7 @@ pub(crate) fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
         let mut document = Vec::new();
         let mut left = Vec::new();
         for span in list {
-            // The limits of the time when it was written are not known any more.
+            // The limits in force when the block was written are no longer known.
             let value = text_of(&span).and_then(|text| serde_json::from_str::<Value>(text).ok());
             let checked = value.as_ref().and_then(|value| {
                 let trace = value.get("trace_id")?.as_str()?;

@@ -1,4 +1,4 @@
-//! Runs to Reflex documents.
+//! Converts runs to Reflex documents.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::transcript::order::Placed;
 use crate::transcript::step_record::{StepRecord, take};
 use crate::transcript::{content, facts, is_model_call, order};
 
-/// One run as one document.
+/// Converts one run to one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
@@ -105,7 +105,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
     Assembled { document, losses }
 }
 
-/// Which steps are an evaluator or are inside one: they know the score.
+/// Marks evaluators and the steps inside them, which know the score.
 fn judging(run: &Run) -> IdVec<StepId, bool> {
     let mut judging = IdVec::with_capacity(run.steps.len());
     for step in &run.steps {
@@ -115,7 +115,7 @@ fn judging(run: &Run) -> IdVec<StepId, bool> {
     judging
 }
 
-/// Which steps are nodes: all but those that judge, and those without agent facts and without a kept child.
+/// Marks the steps that become nodes: all but evaluators, and steps without agent facts that have no kept child.
 fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
     let is_node = |(step, judging): (&Step, &bool)| !judging && !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
     let mut kept: IdVec<StepId, bool> = run.steps.iter().zip(judging).map(is_node).collect();
@@ -129,7 +129,7 @@ fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
     kept
 }
 
-/// The scope whose turns are counted together: calls that continue nothing count with those of their agent.
+/// The scope whose turns are counted together: unrelated calls count with those of their agent.
 fn counted_in(run: &Run, scope: ScopeId) -> ScopeId {
     let around = run
         .scopes
@@ -139,7 +139,7 @@ fn counted_in(run: &Run, scope: ScopeId) -> ScopeId {
     around.unwrap_or(scope)
 }
 
-/// The number of each step's turn: its own, else that of the model call whose turn it is.
+/// The number of each step's turn: its own, else that of its model call.
 fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
     let mut named: HashMap<ScopeId, BTreeMap<u32, i64>> = HashMap::default();
     for step in run.steps.iter().filter(|step| is_model_call(step)) {
@@ -152,7 +152,7 @@ fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
         .iter()
         .map(|step| {
             let own = step.operation.training.step.or_else(|| of_caller(step));
-            // The numbers go on behind those that were recorded.
+            // Continue counting from the last recorded number.
             let of_turn = || {
                 let turn = step.turn?;
                 let (before, number) = named.get(&counted_in(run, step.scope))?.range(..=turn).next_back()?;
@@ -165,7 +165,7 @@ fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
 
 fn ids(run: &Run) -> IdVec<StepId, Text<'_>> {
     let mut ids = Ids::default();
-    // The reader gives an id to a node without one.
+    // Reserve the empty id, because the reader replaces it.
     ids.numbered("", ':');
     run.steps.iter().map(|step| ids.numbered(&step.id, ':')).collect()
 }
@@ -187,7 +187,7 @@ fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     }
 }
 
-/// Prompt and completion of a model call.
+/// Prompt and completion tokens of a model call.
 fn tokens(step: &Step) -> Option<u64> {
     is_model_call(step).then(|| step.operation.usage.sum()).flatten()
 }
@@ -201,7 +201,7 @@ fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     content::input(run, step).or_else(asked)
 }
 
-/// The output of a node. Its facts become its metadata.
+/// The output of a node; its facts become its metadata.
 fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'a>>) -> Option<Json<'a>> {
     let (run, step, operation) = (record.run, record.step, &record.step.operation);
     let said = is_model_call(step).then(|| record.answer()).flatten();
@@ -224,7 +224,7 @@ fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'
         }
     }
     metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
-    // What a grader must not read is with the trace.
+    // Facts that a grader must not see are written with the trace.
     for key in ["optimize", "step", "ideal", "reward", "evaluations"] {
         metadata.remove(key);
     }
@@ -257,17 +257,17 @@ fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'
     output
 }
 
-/// A time of 0 is none: the span came without it.
+/// A time in seconds; 0 means that the span had none.
 fn seconds(time: UnixNanos) -> Option<Json<'static>> {
     (time.0 > 0).then(|| time.seconds().into())
 }
 
-/// Seconds in `f64` distinguish microseconds, and nothing below.
+/// Whether a time has digits that seconds in `f64` cannot hold: anything below microseconds.
 fn is_rounded(time: UnixNanos) -> bool {
     !time.0.is_multiple_of(1_000)
 }
 
-/// The reference output: the first that an operation names.
+/// The reference output: the first one that an operation records.
 fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
     let root = run.root.and_then(|root| run.steps.get(root));
     let mut ideals = root

@@ -1,4 +1,4 @@
-//! Rules of the published schema, and what the package's readers need to show every node.
+//! The published schema's rules, and what the package's readers need to show every node.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
     }
 }
 
-/// The ids of nodes. The package calls one without an id by its place.
+/// The ids of nodes. The package names a node without an id by its position.
 pub(super) fn ids<'a>(nodes: &[&'a Map<String, Value>]) -> Vec<Cow<'a, str>> {
     let own = nodes.iter().map(|node| text(node, "id").filter(|id| !id.is_empty()));
     own.enumerate()
@@ -73,7 +73,7 @@ pub(super) fn ids<'a>(nodes: &[&'a Map<String, Value>]) -> Vec<Cow<'a, str>> {
         .collect()
 }
 
-/// Ids are used once, and parents are nodes.
+/// Ids are unique, and parents are nodes.
 pub(super) fn tree(items: Items<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
     let ids = ids(nodes);
     let ids = || ids.iter().map(|id| &**id).enumerate();

@@ -1,11 +1,11 @@
-//! Reflex: one `AgentTrace` per trace, a node for every operation, as `aevyra-witness` 0.1.0 and its JSON Schema
-//! `https://aevyra.ai/schemas/agent-trace/v1` have it.
+//! Reflex: one `AgentTrace` per trace with a node for every operation, as in `aevyra-witness` 0.1.0 and its JSON Schema
+//! `https://aevyra.ai/schemas/agent-trace/v1`.
 //!
 //! | run | document |
 //! |---|---|
 //! | step | a node; `id` is the span id, `parent_id` the span above: the tree is as recorded |
 //! | model call, decision | kind `reason` |
-//! | tool | kind `tool`; `metadata.tool_call_id` and `metadata.dispatched_by` name the model call that asked for it |
+//! | tool | kind `tool`; `metadata.tool_call_id` and `metadata.dispatched_by` refer to the model call that requested it |
 //! | retrieval, reranking, memory read | kind `retrieve` |
 //! | agent, handoff | kind `agent` |
 //! | any other operation | kind `other` |
@@ -17,23 +17,23 @@
 //! | reference output | `ideal` |
 //! | session, trace, resource | trace `metadata` |
 //!
-//! `optimize` is set on all nodes of one prompt: the one that the option `reflex.optimize=<prompt id>` names, else the
+//! `optimize` is set on all nodes of one prompt: the one chosen by the option `reflex.optimize=<prompt id>`, else the
 //! first that an operation marks. Reasoning is in `metadata.reasoning`.
 //!
-//! With the option `reflex.prompt_id=system` a model call without a prompt id has `system-<hash>` of its system message. An
-//! option `reflex.optimize` that no node's prompt fits is a loss.
+//! With the option `reflex.prompt_id=system` a model call without a prompt id gets `system-<hash>` of its system message. An
+//! option `reflex.optimize` that matches no node's prompt is a loss.
 //!
-//! A node is what a grader reads: no node has a reference output, a reward or a score. The reference output is the
-//! trace's `ideal`, rewards and judgements are in the trace's `metadata.rewards` and `metadata.evaluations` with the
-//! node that they judge. Evaluators and their operations are not nodes: they are in `metadata.evaluators`.
+//! Graders read nodes, so no node has a reference output, a reward or a score. The reference output is the
+//! trace's `ideal`; rewards and evaluations are in the trace's `metadata.rewards` and `metadata.evaluations` with the
+//! node that they evaluate. Evaluators and their operations are not nodes: they are in `metadata.evaluators`.
 //!
 //! # What is lost
 //!
-//! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child
+//! Times are seconds in `f64` (about 240 ns): `Coerced`, once per trace, if one has digits below the microsecond. A child
 //! whose clock is behind its parent's starts with its parent; the recorded start stays in `metadata.recorded_started_at`.
 //! Vectors, and the provider's response if messages have the same content. Spans without agent operations.
 //!
-//! # Where values are from
+//! # Where values come from
 //!
 #![doc = include_str!("mapping.md")]
 
@@ -50,7 +50,6 @@ use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reflex;
 

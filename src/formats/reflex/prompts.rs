@@ -1,4 +1,4 @@
-//! Which prompt a node used, and which prompt is to be optimised.
+//! Determines the prompt of each node, and the prompt to optimise.
 
 use crate::document::choice::Options;
 use crate::document::json::Text;
@@ -8,7 +8,7 @@ use crate::operation::{Kind, Prompt, Role};
 use crate::run::{IdVec, Run, ScopeId, Step, StepId};
 use crate::transcript::content;
 
-/// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
+/// Prompt ids of steps in causal order: a fetched prompt belongs to the next model call of the same agent.
 #[derive(Default)]
 pub(super) struct Prompts<'a> {
     fetched: HashMap<ScopeId, Text<'a>>,
@@ -39,7 +39,7 @@ fn by_template(prompt: &Prompt) -> Option<Text<'_>> {
     Some(format!("template-{:016x}", hash(template)).into())
 }
 
-/// By the system message that a model call has.
+/// An id derived from a model call's system message.
 fn by_system<'a>(step: &Step) -> Option<Text<'a>> {
     let messages = step.operation.input_messages.as_deref()?;
     let system = messages
@@ -49,14 +49,14 @@ fn by_system<'a>(step: &Step) -> Option<Text<'a>> {
     (!words.trim().is_empty()).then(|| format!("system-{:016x}", hash(words.trim())).into())
 }
 
-/// FNV-1a: the same on every machine and in every version.
+/// FNV-1a, which is stable across machines and versions.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The one prompt that is to be optimised, on all nodes that use it: the option's, else the first that spans name.
+/// The prompt to optimise, on all nodes that use it: the option's, else the first that spans mark.
 pub(super) fn target<'a>(
     run: &Run,
     nodes: &[(StepId, Option<Text<'a>>)],

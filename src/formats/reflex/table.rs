@@ -1,4 +1,4 @@
-//! The records of a trace, as the published schema has them.
+//! The records of a trace, as in the published schema.
 
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Open, Text, Word};
 use crate::document::shape::records;
@@ -6,10 +6,9 @@ use crate::document::source::Otherwise::{Null, Zero};
 use crate::document::source::Part;
 use crate::operation::Field as F;
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&TRACE);
 
-/// What nodes do. Any other kind is the last.
+/// Kinds of nodes; the last stands for all others.
 pub(super) const KINDS: [&str; 5] = ["reason", "tool", "retrieve", "agent", "other"];
 
 records! {

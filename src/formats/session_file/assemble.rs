@@ -1,8 +1,8 @@
-//! Runs to the records of a session.
+//! Converts runs to the records of a session.
 
 use serde_json::Value;
 
-use super::records::{Asked, Given, Records, is_system, text_of};
+use super::records::{Records, ToolOutput, ToolRequest, is_system, text_of};
 use crate::document::json::Json;
 use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
@@ -16,7 +16,7 @@ use crate::transcript::{
     CallResult, Exchange, ExchangeCall, ExchangeKind, ScopeId, StepId, Transcript, chat, content, facts, is_model_call,
 };
 
-/// The session of these runs: its main file, and one a sub-agent.
+/// The session of these runs: its main file, and one file per sub-agent.
 pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
     let mut main: Option<R> = None;
     let (mut losses, mut others) = (Vec::new(), Vec::new());
@@ -33,7 +33,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
         of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model wrote");
         for (scope, _) in transcript.scopes_with_tool() {
             let Some(about) = run.scopes.get(scope) else { continue };
-            let new = |losses| Conversation {
+            let new = |losses| ConversationWriter {
                 turns: &turns,
                 results: &results,
                 called_agents: &called_agents,
@@ -42,7 +42,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
                 replaces: about.is_unrelated,
             };
             match agent_id(run, scope) {
-                // A separate file.
+                // A sub-agent gets a separate file.
                 Some(agent) => {
                     let mut records = R::new(run, Some(agent));
                     records.begin(run);
@@ -74,7 +74,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
     others
 }
 
-/// The id of a sub-agent; `None` for agents that nothing called.
+/// The id of a sub-agent; `None` for agents that were not called.
 fn agent_id(run: &Run, scope: ScopeId) -> Option<String> {
     let about = run.scopes.get(scope)?;
     about.called_by?;
@@ -84,7 +84,7 @@ fn agent_id(run: &Run, scope: ScopeId) -> Option<String> {
     own.or_else(|| Some(span.map_or_else(|| format!("a{}", scope.index()), |span| format!("a{span}"))))
 }
 
-/// The first sub-agent that each tool called, by its id.
+/// The id of the first sub-agent that each tool called.
 fn called_agents(run: &Run) -> HashMap<StepId, String> {
     let mut out = HashMap::default();
     for (id, scope) in run.scopes.enumerate() {
@@ -95,32 +95,32 @@ fn called_agents(run: &Run) -> HashMap<StepId, String> {
     out
 }
 
-/// Whether an operation has more than its words, which are what it gave, or was given.
+/// Whether an operation has input and output (for an interrupt: input), of which its record holds only one.
 fn has_more_words(run: &Run, results: &Results<'_>, step: &Step) -> bool {
     let is_there = |words: Option<Json<'_>>| words.is_some_and(|words| !words.is_null());
     is_there(content::input(run, step)) && (step.operation.kind == Kind::Interrupt || is_there(content::output(results, step)))
 }
 
-/// One conversation.
-struct Conversation<'a, 'l> {
+/// State while one conversation is written.
+struct ConversationWriter<'a, 'l> {
     turns: &'l TurnFacts<'a>,
     results: &'l Results<'a>,
     called_agents: &'l HashMap<StepId, String>,
     losses: &'l mut Losses,
-    /// Whether the system prompt was not written, nor an answer.
+    /// Whether neither the system prompt nor an answer has been written.
     begins: bool,
     /// Whether the first record replaces the conversation.
     replaces: bool,
 }
 
-impl<'a> Conversation<'a, '_> {
+impl<'a> ConversationWriter<'a, '_> {
     fn lose(&mut self, step: Option<&Step>, what: impl Into<String>, reason: LossReason) {
         self.losses.add(step.and_then(|step| step.span_id), what, reason);
     }
 
     fn write<R: Records>(&mut self, transcript: &Transcript<'a>, scope: ScopeId, records: &mut R) {
         let (run, exchanges) = (self.turns.run, transcript.exchanges(scope));
-        // No messages: the turn failed.
+        // The turn failed before there were messages.
         let is_alone = exchanges.list.is_empty() && scope.index() == 0;
         if let Some(question) = run.question.as_ref().filter(|_| is_alone) {
             let message = Message::text(Role::User, text_of(&question.content));
@@ -135,7 +135,7 @@ impl<'a> Conversation<'a, '_> {
         }
     }
 
-    /// The facts of an operation that its records lack. `asked`: the call that it ran.
+    /// Reports the facts of an operation that its records lack. `asked`: the call that it ran.
     fn facts<R: Records>(&mut self, step: &'a Step, asked: Option<&ExchangeCall<'a>>) {
         let (turns, is_model_call) = (self.turns, asked.is_none() && is_model_call(step));
         self.losses.step(turns.run, step, |key, value| match key {
@@ -232,7 +232,7 @@ impl<'a> Conversation<'a, '_> {
             let agent = asked.tool.and_then(|tool| self.called_agents.get(&tool)).cloned();
             records.result(
                 run,
-                Given {
+                ToolOutput {
                     at: last.at,
                     call_id: asked.id.to_string(),
                     value,
@@ -243,13 +243,13 @@ impl<'a> Conversation<'a, '_> {
         }
     }
 
-    fn calls(&mut self, exchange: &Exchange<'a>) -> Vec<Asked> {
+    fn calls(&mut self, exchange: &Exchange<'a>) -> Vec<ToolRequest> {
         let mut out = Vec::new();
         for asked in &exchange.calls {
             let (arguments, wrapped) = chat::arguments(self.turns.run, asked);
             let span = exchange.step.and_then(|step| step.of(self.turns.run)?.span_id);
             self.losses.call(self.turns, asked, None, wrapped, span);
-            out.push(Asked {
+            out.push(ToolRequest {
                 id: asked.id.to_string(),
                 name: chat::name(self.turns.run, asked).to_owned(),
                 arguments: serde_json::to_value(&arguments).unwrap_or_default(),
@@ -258,7 +258,7 @@ impl<'a> Conversation<'a, '_> {
         out
     }
 
-    /// A result as the model was given it, and whether it is an error.
+    /// A result as passed to the model, and whether it is an error.
     fn result(&self, given: CallResult<'a>) -> (Value, bool) {
         let step = given.tool.and_then(|tool| tool.of(self.turns.run));
         let failure = given.entry.and_then(|entry| entry.failure.as_ref());

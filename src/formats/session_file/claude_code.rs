@@ -1,4 +1,4 @@
-//! Claude Code's records, each with the ids that chain it to the others.
+//! Claude Code's records, chained by their ids.
 //!
 //! | run | records |
 //! |---|---|
@@ -6,24 +6,24 @@
 //! | start and parameters of a model call | `api-request` |
 //! | other system messages | `user` with `isMeta` |
 //! | a user's message | `user`, with a `promptId` for the turn |
-//! | model's turn | `assistant`, one a content block: `thinking`, `text`, `tool_use`; each has the message's id, model and usage
+//! | model's turn | `assistant`, one per content block: `thinking`, `text`, `tool_use`; each has the message's id, model and usage
 //! |
 //! | result of a tool | `user` with a `tool_result` block |
-//! | sub-agent | `isSidechain` and `agentId`; the result of its tool call names it in `toolUseResult` |
+//! | sub-agent | `isSidechain` and `agentId`; the result of its tool call refers to it in `toolUseResult` |
 //!
-//! Ids of records derive from the trace, the agent and their place.
+//! Ids of records are derived from the trace, the agent and their position.
 
 use serde_json::{Map, Value, json};
 
-use super::records::{Asked, Given, Records, uuid};
+use super::records::{Records, ToolOutput, ToolRequest, uuid};
 use crate::operation::{Message, Operation, Part, TokenCount, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::span::{TIMES_UNKNOWN, UnixNanos};
 
-/// The version whose records these are, where the run does not come from one.
+/// The client version written for runs of other clients.
 const VERSION: &str = "2.1.332";
 
-/// Whose records they are.
+/// The records of a session or a sub-agent under construction.
 #[derive(Debug)]
 pub(super) struct ClaudeRecords {
     list: Vec<Value>,
@@ -34,10 +34,10 @@ pub(super) struct ClaudeRecords {
     cwd: String,
     prompt: String,
     last: Option<String>,
-    /// What the requests have in common: the system prompt, and the tools of the turn.
+    /// The shape of requests: the system prompt, and the tools of the turn.
     system: String,
     tools: Vec<ToolDefinition>,
-    /// The hash of what was written of it last; `None` where it may be another now.
+    /// The hash of the last shape written; `None` if the shape may have changed.
     shape: Option<String>,
 }
 
@@ -103,7 +103,7 @@ impl Records for ClaudeRecords {
         self.shape = None;
     }
 
-    /// What a person typed, or the client adds.
+    /// A user's message, or one added by the client.
     fn user(&mut self, run: &Run, at: UnixNanos, message: &Message, is_meta: bool) {
         let message = json!({ "role": "user", "content": content(message) });
         let mut record = json!({ "type": "user", "message": message, "promptId": self.prompt });
@@ -113,8 +113,8 @@ impl Records for ClaudeRecords {
         self.add(run, at, record);
     }
 
-    /// A model's turn: a record a block.
-    fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<Asked>) {
+    /// A model's turn, with one record per block.
+    fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<ToolRequest>) {
         let started = call
             .map(|call| call.started_at)
             .filter(|_| call.is_some_and(|call| !call.operation.unmapped.contains_key(TIMES_UNKNOWN)));
@@ -155,8 +155,8 @@ impl Records for ClaudeRecords {
         }
     }
 
-    /// What a tool gave.
-    fn result(&mut self, run: &Run, given: Given) {
+    /// A tool's result.
+    fn result(&mut self, run: &Run, given: ToolOutput) {
         let content: Value = match given.value {
             Value::Array(blocks) => blocks.into(),
             other => super::records::text_of(&other).into(),
@@ -180,7 +180,7 @@ impl Records for ClaudeRecords {
 }
 
 impl ClaudeRecords {
-    /// A request: when it was sent, with its parameters, and before it the system prompt and the tools where they are others.
+    /// Writes a request with its start and parameters, preceded by its shape if that has changed. Returns its id.
     fn request(&mut self, run: &Run, started: Option<UnixNanos>, call: &Operation) -> String {
         if !call.tool_definitions.is_empty() && call.tool_definitions != self.tools {
             self.tools.clone_from(&call.tool_definitions);
@@ -202,7 +202,7 @@ impl ClaudeRecords {
         own
     }
 
-    /// What requests have in common, before the first that has it. Gives its hash.
+    /// Writes the shape before the first request that has it; returns its hash.
     fn write_shape(&mut self) -> String {
         let tools = self
             .tools
@@ -221,7 +221,7 @@ impl ClaudeRecords {
         hash
     }
 
-    /// Adds a record: what all have, and this.
+    /// Adds a record: the fields that all records have, and these.
     fn add(&mut self, run: &Run, at: UnixNanos, record: Value) {
         let agent = self.agent.as_deref().unwrap_or_default();
         let own = uuid(&format!("{} {agent} {}", run.trace_id, self.list.len()));
@@ -252,7 +252,7 @@ impl ClaudeRecords {
     }
 }
 
-/// Tokens as the API counts them: the input without what a cache has.
+/// Token counts as in the API: the input without cached tokens.
 fn usage(usage: Option<&TokenCount>) -> Value {
     let Some(usage) = usage else { return json!({}) };
     let cached = usage
@@ -274,7 +274,7 @@ fn usage(usage: Option<&TokenCount>) -> Value {
     out.into()
 }
 
-/// Anthropic's word for why a model stopped.
+/// Anthropic's name for a stop reason.
 fn stop_reason(word: &str) -> &str {
     match word {
         "stop" | "completed" => "end_turn",
@@ -311,7 +311,7 @@ fn kind(modality: &str) -> &str {
     if modality == "image" { "image" } else { "document" }
 }
 
-/// A message's content: its text, or its blocks where there is more.
+/// A message's content: its text, or its blocks if there is more than text.
 fn content(message: &Message) -> Value {
     match message.parts.as_slice() {
         [Part::Text(text)] => text.clone().into(),

@@ -4,36 +4,36 @@
 //! |---|---|
 //! | session, sub-agent | `session_meta` with the first system message as `base_instructions`; a sub-agent names its parent |
 //! | turn | `task_started` with the trace's id, `turn_context` with the model |
-//! | tools that a model call was offered | `additional_tools` |
+//! | tools offered to a model call | `additional_tools` |
 //! | other system messages | `message` of the role `developer` |
 //! | a user's message | `message` of the role `user`, and `item_completed` |
 //! | model's turn | `reasoning`, `message`, `function_call`, then `token_usage_record` with the response's id |
-//! | result of a tool | `function_call_output`; before it `item_completed` where it failed or started a sub-agent |
+//! | result of a tool | `function_call_output`, preceded by `item_completed` if it failed or started a sub-agent |
 
 use serde_json::{Map, Value, json};
 
-use super::records::{Asked, Given, Records, text_of, uuid};
+use super::records::{Records, ToolOutput, ToolRequest, text_of, uuid};
 use crate::operation::{Message, Operation, Part, TokenCount};
 use crate::run::{Run, Step};
 use crate::span::UnixNanos;
 
-/// The version whose records these are, where the run does not come from one.
+/// The client version written for runs of other clients.
 const VERSION: &str = "0.169.0";
 
-/// Whose records they are.
+/// The records of a session or a sub-agent under construction.
 #[derive(Debug)]
 pub(super) struct CodexRecords {
     list: Vec<Value>,
-    /// The session's, and the thread's own.
+    /// The ids of the session and of this thread.
     session: String,
     thread: String,
     version: String,
     cwd: String,
     turn: String,
     model: Option<String>,
-    /// Whether the turn is not written to have started: what comes before its prompt is not of it.
+    /// Whether the turn's start has not been written: records before its prompt do not belong to it.
     begins: bool,
-    /// Where the turn's context goes, which waits for the model.
+    /// Where the turn's context goes once its model is known.
     context: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Records for CodexRecords {
     const PLACED: &'static [&'static str] = &["model", "response_id", "tool_call_id", "tool_definitions", "usage"];
     const HAS_STARTS: bool = false;
 
-    /// A turn has one model: the one that was asked for.
+    /// A turn has only one model: the requested one.
     fn contains(fact: &str, call: &Operation) -> bool {
         fact != "model" || call.model.requested.is_none() || call.model.requested.as_deref() == call.model.name()
     }
@@ -120,7 +120,7 @@ impl Records for CodexRecords {
         self.completed(at, item);
     }
 
-    fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<Asked>) {
+    fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<ToolRequest>) {
         let call = call.map(|call| &*call.operation);
         self.start(run);
         if let Some(call) = call.filter(|call| !call.tool_definitions.is_empty()) {
@@ -166,7 +166,7 @@ impl Records for CodexRecords {
         self.add(at, "token_usage_record", record);
     }
 
-    fn result(&mut self, _: &Run, given: Given) {
+    fn result(&mut self, _: &Run, given: ToolOutput) {
         if let Some(agent) = given.agent {
             let item = json!({ "type": "CollabAgentToolCall", "id": given.call_id, "tool": "spawn_agent", "receiver_thread_ids": [agent] });
             self.completed(given.at, item);
@@ -184,13 +184,13 @@ impl Records for CodexRecords {
     }
 
     fn finish(self) -> Vec<Value> {
-        // A head alone is no session.
+        // A lone `session_meta` record is not a session.
         if self.list.len() > 1 { self.list } else { Vec::new() }
     }
 }
 
 impl CodexRecords {
-    /// The turn starts.
+    /// Writes the start of the turn, once.
     fn start(&mut self, run: &Run) {
         if !std::mem::take(&mut self.begins) {
             return;
@@ -219,7 +219,7 @@ fn record(at: UnixNanos, kind: &str, payload: Value) -> Value {
     json!({ "timestamp": at.rfc3339(), "type": kind, "payload": payload })
 }
 
-/// A part of what a person typed.
+/// A part of a user's message.
 fn part(part: &Part) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "input_text", "text": text }),

@@ -1,13 +1,13 @@
 //! Session files of coding agents, in the form from which agents resume and which this program's own reader (`sessions/`) reads:
-//! a list of records, in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a separate file;
+//! a list of records, written to files one per line (`.jsonl`). One file has the session's turns, and each sub-agent has a separate file;
 //! `--session` writes all turns of a session into one.
 //!
 //! # What is lost
 //!
-//! Cost, the time to the first token, Codex's parameters and starts of model calls, rewards and judgements, facts of agents and of the run; tools that
-//! no model asked for and other operations outside of conversations. An assistant message that was input, and an answer that only an
-//! agent's span has, are written as a model's output (coerced). Where the history was edited or cut, the file continues with what
-//! it has.
+//! Cost, the time to the first token, Codex's parameters and starts of model calls, rewards and evaluations, facts of agents and of the
+//! run; tools that no model asked for and other operations outside conversations. An assistant message that was input, and an answer that
+//! only an agent's span has, are written as a model's output (coerced). If the history was edited or cut, the file continues with the
+//! messages that are left.
 
 mod assemble;
 mod claude_code;
@@ -24,11 +24,11 @@ use crate::document::text;
 use crate::formats::format::{Assembled, Container, Format};
 use crate::run::Run;
 
-/// Claude Code's.
+/// Claude Code's session files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaudeCode;
 
-/// Codex's.
+/// Codex's session files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Codex;
 
@@ -98,7 +98,7 @@ impl Format for Codex {
     }
 }
 
-/// An id in the name of a file, which leads to no other folder.
+/// An id for use in a file name, with letters that could lead to another folder replaced.
 fn in_a_name(id: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '_' {
@@ -110,7 +110,7 @@ fn in_a_name(id: &str) -> String {
     id.chars().map(plain).collect()
 }
 
-/// A list of records as lines.
+/// Writes a list of records as lines.
 fn write_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
     for (index, record) in document.iter().enumerate() {
         if index > 0 {
@@ -121,7 +121,7 @@ fn write_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The same of their JSON text.
+/// The records of a JSON list as lines.
 fn lines(json: &str) -> Result<Vec<u8>, String> {
     let records: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let mut out = Vec::with_capacity(json.len());

@@ -1,4 +1,4 @@
-//! Tool calls and their results as messages.
+//! Writes tool calls and their results as messages.
 
 use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
@@ -12,7 +12,7 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> Messages<'a> {
-    /// The tool calls of a message.
+    /// Adds the tool calls of a message.
     #[expect(clippy::too_many_arguments, reason = "one message's facts, each used once")]
     pub(super) fn actions(
         &mut self,
@@ -29,7 +29,7 @@ impl<'a> Messages<'a> {
             let (arguments, _) = arguments_object(call.arguments.as_ref());
             let recorded = call.id.as_deref().filter(|id| !id.is_empty());
             let repeated = recorded.and_then(|id| written.get(id));
-            // With an id that begins anew in every answer it is another call.
+            // With ids that restart in each answer, it is a different call.
             if let Some(earlier) = repeated.filter(|_| !recorded.is_some_and(is_counter))
                 && earlier.name == call.name
                 && earlier.arguments == arguments
@@ -56,7 +56,7 @@ impl<'a> Messages<'a> {
                 metadata.insert("recorded_call_id", wanted.clone());
             }
             metadata.insert_filled("span_id", span(run, entry.step).map(|span| span.to_string()));
-            // A tool may run inside its model call: what is asked for comes first.
+            // A tool may run inside its model call, but the request comes first.
             let started = tool.and_then(|tool| run.steps.get(tool)).map(|tool| tool.started_at);
             let at = started.map_or(entry.at, |started| started.min(entry.at));
             if let Some(asked) = asked {
@@ -78,7 +78,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// A call that no model's output shows.
+    /// Adds a call that is in no model's output.
     pub(super) fn lone_action(
         &mut self,
         run: &'a Run,
@@ -113,7 +113,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// A tool's result. Of several the last is the message, the earlier ones are its metadata.
+    /// Adds a tool's result. Of several, the last is the message; earlier ones go to its metadata.
     pub(super) fn result(
         &mut self,
         run: &'a Run,
@@ -177,7 +177,7 @@ impl<'a> Messages<'a> {
         if let Some(place) = call.result
             && let Some(earlier) = self.list.get_mut(place)
         {
-            // The same words again, and no execution behind them: repeated, not done twice.
+            // The same text without an execution repeats the result; the tool did not run twice.
             if tool.is_none() && earlier.message.content == content {
                 let what = format!("result {}: repeated", call.id);
                 self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
@@ -212,13 +212,13 @@ impl<'a> Messages<'a> {
         self.push(turn, at, message("action", json_content(&payload.into()), at, metadata));
     }
 
-    /// Takes note of a call under the id that entries use.
+    /// Registers a call under the id that entries use.
     pub(super) fn insert_call(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
         let _ = written.insert(key, call);
     }
 
-    /// An id that no call of the session has.
+    /// An id that no call of the session uses.
     fn free_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
         self.taken.prefixed(id, prefix)
     }

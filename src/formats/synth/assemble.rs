@@ -1,9 +1,9 @@
-//! Runs to a session trace.
+//! Converts runs to a session trace.
 
 use std::sync::Arc;
 
 use super::document::{SessionTimeStep, SessionTrace};
-use super::events::{Events, Happened};
+use super::events::{Events, TimedEvent};
 use super::facts;
 use super::messages::{Messages, TimedMessage};
 use super::turns::Turns;
@@ -13,13 +13,13 @@ use crate::formats::format::Assembled;
 use crate::run::Run;
 use crate::span::UnixNanos;
 
-/// One session trace of all runs: their turns follow one another.
+/// Converts all runs to one session trace, with consecutive turns.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<SessionTrace<'a>>> {
     let runs: Vec<&'a Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
     let Some(first) = runs.first() else { return Vec::new() };
     let mut messages = Messages::default();
     let mut events = Events::default();
-    let mut happened: Vec<Happened<'a>> = Vec::new();
+    let mut happened: Vec<TimedEvent<'a>> = Vec::new();
     let mut all_messages: Vec<TimedMessage<'a>> = Vec::new();
     let mut turn_facts: Vec<(usize, Object<'a>)> = Vec::new();
     let mut turns_before = 0;
@@ -29,7 +29,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         messages.collect(run, &turns);
         events.collect(run, &turns, &messages, options);
         let shift = |turn: usize| turn + turns_before;
-        happened.extend(events.happened.drain(..).map(|one| Happened {
+        happened.extend(events.happened.drain(..).map(|one| TimedEvent {
             turn: shift(one.turn),
             ..one
         }));
@@ -41,7 +41,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         turns_before += turns.count;
     }
     let spans = spans(turns_before, &happened, &all_messages);
-    // Turns without anything in them have no step; the others are numbered on.
+    // Empty turns have no step; the others are numbered consecutively.
     let mut number = 0;
     let names: Vec<Option<usize>> = spans
         .iter()
@@ -112,14 +112,14 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     vec![Assembled { document, losses }]
 }
 
-/// A turn's time; `end` is `None` while something in it runs.
+/// A turn's time; `end` is `None` while something in it is running.
 struct Span {
     start: UnixNanos,
     end: Option<UnixNanos>,
 }
 
 /// The time of each turn; `None` if it has no events and no messages.
-fn spans(count: usize, happened: &[Happened<'_>], all_messages: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
+fn spans(count: usize, happened: &[TimedEvent<'_>], all_messages: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
     let mut running = vec![false; count];
     let moments = happened
@@ -144,12 +144,12 @@ fn spans(count: usize, happened: &[Happened<'_>], all_messages: &[TimedMessage<'
     spans
 }
 
-/// The values of one turn, which nobody asks for again.
+/// Takes the values of a turn, which are needed only once.
 fn taken<T>(lists: &mut [Vec<T>], turn: usize) -> Vec<T> {
     lists.get_mut(turn).map(std::mem::take).unwrap_or_default()
 }
 
-/// Values by turn, in order.
+/// Groups values by turn, keeping their order.
 fn by_turn<T>(count: usize, values: impl Iterator<Item = (usize, T)>) -> Vec<Vec<T>> {
     let mut out: Vec<Vec<T>> = std::iter::repeat_with(Vec::new).take(count).collect();
     for (turn, value) in values {
@@ -177,14 +177,14 @@ fn metadata<'a>(runs: &[&'a Run], first: &'a Run) -> Object<'a> {
     map
 }
 
-/// The store links by `step_id` alone: it comes first.
+/// Puts `step_id` first, the only key by which the store links items to steps.
 fn lead(metadata: &mut Object<'_>, step_id: Option<String>) {
     if let Some(step_id) = step_id {
         metadata.lead("step_id", step_id);
     }
 }
 
-/// The libsql store's word; the page's goes to `metadata.boundary_type`.
+/// Replaces a message type by the libsql store's; the documentation's goes to `metadata.boundary_type`.
 fn store_word(message: &mut TimedMessage<'_>) {
     let word = match &*message.message.message_type {
         "user_input" => "user",

@@ -1,4 +1,4 @@
-//! The page's rules, and what the package's classes, store and readers need.
+//! The documentation's rules, and what the package's classes, store and readers need.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,13 +11,12 @@ use crate::document::shape::Shape::{self, Of};
 use crate::document::shape::{shown, time};
 use crate::document::violations::{JsonPath, Violations};
 
-/// The flat lists, and the lists of a step whose items are in them.
+/// The flat lists, and the lists of a step that are part of them.
 const HISTORIES: [(&str, &str); 2] = [
     ("event_history", "events"),
     ("markov_blanket_message_history", "markov_blanket_messages"),
 ];
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&SESSION);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
@@ -164,15 +163,15 @@ fn chronological(place: JsonPath<'_>, items: &[Value], found: &mut Violations) {
     }
 }
 
-/// The values of a list that are not accounted for, with their counts.
-type Left = HashMap<Digest, usize>;
+/// Values of a list that have not been found in a step, with their counts.
+type Unmatched = HashMap<Digest, usize>;
 
 /// A value's hash.
 pub(super) type Digest = [u8; 32];
 
-/// Each item of a step is in the flat list too, and names its step. The other items of that list are left.
-fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
-    let mut left = Left::new();
+/// Checks that each item of a step is in the flat list, too, and names its step. Returns the other items of that list.
+fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Unmatched {
+    let mut left = Unmatched::new();
     for item in items {
         *left.entry(digest(item)).or_default() += 1;
     }
@@ -200,8 +199,8 @@ fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str
     left
 }
 
-/// An event that names a step must be in that step: the store links it, and its readers rely on it.
-fn in_steps(place: JsonPath<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
+/// Checks that an event that names a step is in that step: the store links it, and its readers rely on it.
+fn in_steps(place: JsonPath<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Unmatched, found: &mut Violations) {
     for (index, item) in items.iter().enumerate().rev() {
         let Some(count) = left.get_mut(&digest(item)).filter(|count| **count > 0) else {
             continue;
@@ -215,7 +214,7 @@ fn in_steps(place: JsonPath<'_>, ids: &HashSet<&str>, items: &[Value], mut left:
     }
 }
 
-/// A value's hash, whatever the order of its keys.
+/// A value's hash, independent of key order.
 pub(super) fn digest(value: &Value) -> Digest {
     let mut hash = Sha256::new();
     match value {

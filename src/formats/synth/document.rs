@@ -1,4 +1,4 @@
-//! A session trace with the types of `synth_ai.tracing_v3`: every field is always written. Events are objects by the tables. Times of steps and calls are ISO 8601 texts with an offset, times of events seconds since 1970.
+//! Session traces as in `synth_ai.tracing_v3`. Times of steps and calls are ISO 8601 with an offset, of events seconds since 1970.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::document::json::{Json, Object, Text};
 
-/// Complete record of one session.
+/// Complete record of one session; every field is always written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct SessionTrace<'a> {
     /// The session's or run's id.
@@ -15,7 +15,7 @@ pub(crate) struct SessionTrace<'a> {
     pub(crate) created_at: Text<'a>,
     /// Turns, in order.
     pub(crate) session_time_steps: Vec<SessionTimeStep<'a>>,
-    /// All events, in order of time.
+    /// All events as objects by the tables, in order of time.
     pub(crate) event_history: Vec<Arc<Object<'a>>>,
     /// All messages, in order of time.
     pub(crate) markov_blanket_message_history: Vec<Arc<Message<'a>>>,
@@ -36,9 +36,9 @@ pub(crate) struct SessionTimeStep<'a> {
     pub(crate) timestamp: Text<'a>,
     /// 1, 2, 3, ...
     pub(crate) turn_number: Option<i64>,
-    /// What happened in it.
+    /// The events of the turn.
     pub(crate) events: Vec<Arc<Object<'a>>>,
-    /// The messages in it.
+    /// The messages of the turn.
     pub(crate) markov_blanket_messages: Vec<Arc<Message<'a>>>,
     /// Facts of the turn.
     pub(crate) step_metadata: Object<'a>,
@@ -46,21 +46,21 @@ pub(crate) struct SessionTimeStep<'a> {
     pub(crate) completed_at: Option<Text<'a>>,
 }
 
-/// When something happened.
+/// The time of an event.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct TimeRecord {
     /// Seconds since 1970.
     pub(crate) event_time: f64,
-    /// A message's own time or number.
+    /// A message's own time or sequence number.
     pub(crate) message_time: Option<i64>,
 }
 
-/// Something that crosses a boundary between systems.
+/// A message across a boundary between systems.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Message<'a> {
     /// The words or the payload.
     pub(crate) content: MessageContent<'a>,
-    /// `user_input`, `agent_response`, `action`, `result`, `observation`, or the store's words.
+    /// `user_input`, `agent_response`, `action`, `result`, `observation`, or the store's names.
     pub(crate) message_type: Text<'a>,
     /// When.
     pub(crate) time_record: TimeRecord,
@@ -68,7 +68,7 @@ pub(crate) struct Message<'a> {
     pub(crate) metadata: Object<'a>,
 }
 
-/// Content of a message: a payload wins over a text.
+/// Content of a message: the payload takes precedence over the text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct MessageContent<'a> {
     /// Words.

@@ -1,4 +1,4 @@
-//! Operations as events.
+//! Writes operations as events.
 
 use super::facts::{self, count};
 use super::messages::Messages;
@@ -16,7 +16,7 @@ use crate::span::{TraceId, UnixNanos};
 use crate::transcript::content;
 use crate::transcript::conversation_words::ConversationWords;
 
-/// What the event of a model call and its record have fields for.
+/// Facts with a field in the event of a model call or its record.
 const IN_MODEL_EVENT: [&str; 12] = [
     "model",
     "requested_model",
@@ -34,28 +34,28 @@ const IN_MODEL_EVENT: [&str; 12] = [
 
 /// An event, its turn and its exact time.
 #[derive(Debug)]
-pub(super) struct Happened<'a> {
+pub(super) struct TimedEvent<'a> {
     pub(super) turn: usize,
     pub(super) at: UnixNanos,
-    /// When it was over; `None` while it runs.
+    /// When it ended; `None` while it is running.
     pub(super) until: Option<UnixNanos>,
     pub(super) event: Object<'a>,
 }
 
-/// The events of a session while they are collected.
+/// The events of a session under construction.
 #[derive(Debug, Default)]
 pub(super) struct Events<'a> {
-    pub(super) happened: Vec<Happened<'a>>,
-    /// Facts of turns: chains that are one.
+    pub(super) happened: Vec<TimedEvent<'a>>,
+    /// Facts of turns, from chains that represent a turn.
     pub(super) turn_facts: Vec<(usize, Object<'a>)>,
     /// Outcomes of the session.
     pub(super) session: Vec<Json<'a>>,
     pub(super) losses: Vec<Loss>,
-    /// The words of the present run's conversations.
+    /// The words of the current run's conversations.
     words: ConversationWords<'a>,
-    /// What went into its model calls.
+    /// The input of its model calls.
     inputs: Inputs<'a>,
-    /// Traces whose events are collected already.
+    /// Traces whose events have been collected.
     before: HashSet<TraceId>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Events<'a> {
     }
 
     pub(super) fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Object<'a>) {
-        self.happened.push(Happened { turn, at, until, event });
+        self.happened.push(TimedEvent { turn, at, until, event });
     }
 
     pub(super) fn lose(&mut self, step: &Step, what: &str, reason: LossReason) {
@@ -111,7 +111,7 @@ impl<'a> Events<'a> {
         self.losses.push(Loss::new(step.span_id, what, reason));
     }
 
-    /// Input and output of agents and chains mostly repeat the calls.
+    /// Reports input and output of agents and chains, which mostly repeat the calls and are left out.
     fn repeats(&mut self, step: &Step) {
         if facts::repeats(step.operation.kind)
             && let Some(what) = self.words.unwritten(&step.operation)
@@ -139,7 +139,7 @@ impl<'a> Events<'a> {
             who(&mut metadata, run, step);
         }
         let cost = cost(operation);
-        // The store keeps whole cents: the exact sum is here too.
+        // The store keeps whole cents, so the exact sum is written here, too.
         metadata.insert_filled("cost_usd", facts::number(cost));
         if operation.cost.total.is_some_and(|cost| !cost.is_finite()) {
             self.lose(step, "cost_usd is not a finite number", LossReason::Coerced);
@@ -188,7 +188,7 @@ impl<'a> Events<'a> {
         ])
     }
 
-    /// The decision to call tools: places of the called tools among those offered.
+    /// Writes the decision to call tools: indices of the called tools among those offered.
     fn decision(&mut self, turns: &Turns, step: &'a Step, turn: usize) {
         let offered = &step.operation.tool_definitions;
         let called = step
@@ -200,7 +200,7 @@ impl<'a> Events<'a> {
             .flat_map(|message| &message.tool_calls);
         let mut actions = Vec::new();
         let mut names = Vec::new();
-        // Of two tools of one name the first one counts.
+        // Of two tools with the same name, the first one counts.
         let places = offered.iter().enumerate().rev();
         let places: HashMap<&str, usize> = places.map(|(place, tool)| (tool.name.as_str(), place)).collect();
         for call in called {
@@ -225,7 +225,7 @@ impl<'a> Events<'a> {
         self.push(turn, at, Some(at), event);
     }
 
-    /// Whether a chain is named as a turn (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
+    /// Whether a chain is named like a turn (`turn`, `step 3`, `cycle`): it then becomes a fact of the turns below it.
     fn is_turn(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
@@ -247,7 +247,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Feedback of a tool, a search or a memory.
+/// An event with the feedback of a tool, a search or a memory.
 fn environment<'a>(run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Object<'a> {
     let operation = &step.operation;
     let tool = operation.tool.as_ref();
@@ -306,7 +306,7 @@ fn reward(operation: &Operation) -> Json<'static> {
     operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0).into()
 }
 
-/// An object as it is, unless it could be taken for a wrapped value; anything else wrapped.
+/// An object unchanged, unless it could be mistaken for a wrapped value; anything else wrapped.
 fn state(value: Json<'_>) -> Json<'_> {
     match value {
         Json::Object(map) if !(map.len() == 1 && map.contains_key("result")) => map.into(),
@@ -314,7 +314,7 @@ fn state(value: Json<'_>) -> Json<'_> {
     }
 }
 
-/// A guardrail that stopped the run.
+/// An event of a guardrail that stopped the run.
 fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Object<'a> {
     let mut metadata = described(run, step);
     metadata.insert_filled("input", content::whole_input(&step.operation));
@@ -332,7 +332,7 @@ fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Object<'a> {
     ])
 }
 
-/// The description of a decision of the runtime, or of a judgement.
+/// The metadata of a runtime decision, or of an evaluation.
 pub(super) fn described<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut metadata = Object::new();
@@ -347,7 +347,7 @@ pub(super) fn described<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     metadata
 }
 
-/// The agent, where it is not the session's.
+/// Adds the agent, unless it is the session's.
 fn who<'a>(metadata: &mut Object<'a>, run: &'a Run, step: &Step) {
     let agent = run.scopes.get(step.scope).and_then(|scope| scope.agent.as_ref());
     metadata.insert_filled("agent", agent.filter(|agent| run.agent.name.as_ref() != Some(*agent)));

@@ -10,11 +10,11 @@ use crate::transcript::facts;
 pub(super) use crate::transcript::facts::{documents, filled};
 use crate::transcript::facts::{instrumentation, run_failure};
 
-/// Facts that always have their own field: the failure, the reward, the judgements.
+/// Facts that always have their own field: the failure, the reward, the evaluations.
 const PLACED: [&str; 4] = ["observed", "error", "reward", "evaluations"];
 
-/// The subject of a step comes after its other facts, in this order.
-const LAST: [&str; 11] = [
+/// Facts about a step's subject, which follow its other facts in this order.
+const SUBJECT_FACTS: [&str; 11] = [
     "state",
     "interrupt",
     "memory",
@@ -28,7 +28,7 @@ const LAST: [&str; 11] = [
     "cost",
 ];
 
-/// The facts of a step, under the names that events' metadata have. `placed`: what its event has fields for, by the names of
+/// The facts of a step, under the names used in events' metadata. `placed`: facts with a field in the event, by their names in
 /// [`facts::all`].
 pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Object<'a> {
     let operation = &step.operation;
@@ -43,16 +43,16 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Obje
     }
     let mut all = facts::all(run, step);
     map.add_filled("evidence", all.remove("evidence").unwrap_or_default());
-    // These go into operations of the kinds that need them, whose events have no field for it.
+    // Input of some kinds of operations, whose events have no field for it.
     all.insert_filled("query", operation.search.as_ref().and_then(|search| search.query.as_ref()));
     all.insert_filled("embedded_texts", operation.embedded_texts.as_slice());
     let mut all: Vec<_> = all.into_iter().collect();
-    all.sort_by_key(|(name, _)| LAST.iter().position(|last| last == name).map_or(0, |place| place + 1));
+    all.sort_by_key(|(name, _)| SUBJECT_FACTS.iter().position(|last| last == name).map_or(0, |place| place + 1));
     let mut training = Object::new();
     for (name, value) in all {
         match (&*name, value) {
             (name, _) if PLACED.contains(&name) || placed.contains(&name) => {}
-            // The agent around is a prefix of the system's name.
+            // The enclosing agent is a prefix of the system's name.
             ("agent", _) if operation.agent.name.is_none() => {}
             ("usage", Json::Object(counts)) => map.add("usage", tokens(counts)),
             ("cost", Json::Object(mut parts)) => {
@@ -76,14 +76,14 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Obje
     map
 }
 
-/// Counts under the names of a call record.
+/// Token counts under the names of a call record.
 fn tokens(counts: Object<'_>) -> Object<'_> {
     let mut out = Object::with_capacity(counts.len());
     out.extend(counts.into_iter().map(|(name, count)| (format!("{name}_tokens").into(), count)));
     out
 }
 
-/// Adds the whole input and output to the facts of an operation: those of a tool are mostly its arguments and result.
+/// Adds the whole input and output to an operation's facts, in place of a tool's equal arguments and result.
 pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     let written = [
         ("input", "arguments", content::whole_input(operation)),
@@ -98,7 +98,7 @@ pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     }
 }
 
-/// Why it failed.
+/// Adds the failure.
 pub(super) fn error<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     if let Some(failure) = &operation.failure {
         map.insert("error", failure.text());
@@ -107,7 +107,7 @@ pub(super) fn error<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     }
 }
 
-/// The session's metadata. `synth-ai filter` reads `model`, `env_name` and the task's words at the top.
+/// The session's metadata. `synth-ai filter` reads `model`, `env_name` and the task at the top level.
 pub(super) fn of_run(run: &Run) -> Object<'_> {
     let mut map = Object::new();
     let model = run
@@ -116,7 +116,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         .filter(|step| step.operation.kind == Kind::Llm)
         .find_map(|step| step.operation.model.name());
     map.insert_filled("model", model);
-    // What was recorded goes before what we make of the agent's name.
+    // A recorded name takes precedence over the agent's.
     let env_name = run.metadata.get("env_name").or_else(|| {
         let root = run.root.and_then(|root| run.steps.get(root));
         root.and_then(|root| root.operation.unmapped.get("env_name"))
@@ -142,7 +142,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         written.insert("name", root.operation.name.as_str());
         written.insert_filled("span_id", root.span_id.map(|span| span.to_string()));
         if !has_event(&root.operation) {
-            // The task is at the top.
+            // The task is at the top level.
             written.extend(of_step(run, root, &["task"]));
             if run.failure.as_ref().map(|failed| failed.span_id) != root.span_id {
                 error(&mut written, &root.operation);
@@ -158,7 +158,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         map.insert("root", written);
     }
     map.insert_filled("resource", &run.resource);
-    // Its keys are distinct: only those that are here already can come again.
+    // The run's metadata have distinct keys, so only keys that are already in the map can clash.
     let (again, new): (Vec<_>, Vec<_>) = run.metadata.iter().partition(|(key, _)| map.contains_key(key));
     for (key, value) in new {
         map.add(key, value);
@@ -171,12 +171,12 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     map
 }
 
-/// Whether an operation is an event even where it is the whole run.
+/// Whether an operation has an event even if it represents the whole run.
 fn has_event(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || is_feedback(operation)
 }
 
-/// Whether an operation's own event is feedback of the environment: it has the reward and whether the episode ended.
+/// Whether an operation's own event is feedback of the environment: it then has the reward, and whether the episode ended.
 pub(super) fn is_feedback(operation: &Operation) -> bool {
     match operation.kind {
         Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
@@ -198,7 +198,7 @@ pub(super) fn blocks(operation: &Operation) -> bool {
         || is_tripped(&operation.unmapped)
 }
 
-/// Whether input and output repeat the conversation inside.
+/// Whether input and output repeat the conversation inside the operation.
 pub(super) fn repeats(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
@@ -208,7 +208,7 @@ pub(super) fn number(number: Option<f64>) -> Json<'static> {
     number.into()
 }
 
-/// A count as the signed integer that the format has.
+/// A count as a signed integer, which the format uses.
 pub(super) fn count(count: Option<u64>) -> Option<i64> {
     count.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
 }

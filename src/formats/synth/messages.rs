@@ -1,4 +1,4 @@
-//! Messages across the boundaries between person, agent and environment.
+//! Writes messages across the boundaries between user, agent and environment.
 
 use serde_json::Value;
 
@@ -25,31 +25,31 @@ pub(super) struct TimedMessage<'a> {
     pub(super) message: SessionMessage<'a>,
 }
 
-/// The kinds of messages that are words.
-const WORDS: [&str; 2] = ["user_input", "agent_response"];
+/// Types of messages that hold words.
+const WORD_TYPES: [&str; 2] = ["user_input", "agent_response"];
 
-/// The messages of a session while they are collected.
+/// The messages of a session under construction.
 #[derive(Debug, Default)]
 pub(super) struct Messages<'a> {
-    /// In the order of the conversations.
+    /// In conversation order.
     pub(super) list: Vec<TimedMessage<'a>>,
-    /// For each model call's tool calls the id as recorded and the id under which it is written, in order.
+    /// For each model call, the recorded and the written id of its tool calls, in order.
     pub(super) call_ids: HashMap<StepId, Vec<(Option<&'a str>, Text<'a>)>>,
-    /// The id under which each tool step is written.
+    /// The written id of each tool step.
     pub(super) tool_ids: HashMap<StepId, Text<'a>>,
-    /// What was put in another way.
+    /// Changes made to fit the format.
     pub(super) losses: Vec<Loss>,
     pub(super) taken: Ids<'a>,
-    /// The id that entries use for a call of the present conversation, by the id under which it is written.
+    /// Written call id to the id that entries of the current conversation use.
     pub(super) keys: HashMap<Text<'a>, Text<'a>>,
-    /// The tool step that ran each call, by model call and place in its output.
+    /// The tool step that ran each call, by model call and index in its output.
     pub(super) ran: HashMap<(StepId, usize), StepId>,
-    /// The texts of the first so many messages.
+    /// The texts of messages, and the number of messages covered.
     words: (HashSet<(&'static str, Text<'a>)>, usize),
 }
 
 impl<'a> Messages<'a> {
-    /// Forgets what belongs to one run; call ids stay taken.
+    /// Clears state of a single run; call ids remain in use.
     pub(super) fn next_run(&mut self) {
         self.call_ids.clear();
         self.tool_ids.clear();
@@ -138,7 +138,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// Messages that only separate operations have.
+    /// Adds messages recorded only by separate operations.
     fn lone(&mut self, run: &'a Run, turns: &Turns) {
         let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
         let entered: HashSet<StepId> = entries.filter_map(|entry| entry.step).collect();
@@ -168,7 +168,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The results of a search, if recorded.
+    /// Adds the results of a search, if recorded.
     fn observation(&mut self, step: &'a Step, turn: usize) {
         let search = step.operation.search.as_ref();
         let memory = step.operation.memory.as_ref();
@@ -198,7 +198,7 @@ impl<'a> Messages<'a> {
         }
         let (words, until) = &mut self.words;
         for earlier in self.list.iter().skip(*until) {
-            let word = WORDS.into_iter().find(|word| *word == earlier.message.message_type);
+            let word = WORD_TYPES.into_iter().find(|word| *word == earlier.message.message_type);
             if let (Some(word), Some(text)) = (word, &earlier.message.content.text) {
                 let _ = words.insert((word, trimmed(text.clone())));
             }
@@ -207,7 +207,7 @@ impl<'a> Messages<'a> {
         words.contains(&(word, text))
     }
 
-    /// A chat message's words.
+    /// Adds a chat message's words.
     fn text(&mut self, word: &'static str, source: &'a Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
         let content = if source.has_words() {
             text_content(content::content(source))

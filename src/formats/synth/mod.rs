@@ -1,48 +1,48 @@
-//! Synth v3: one `SessionTrace` with events (what happened), messages (what crossed a
-//! boundary) and turns.
+//! Synth v3: one `SessionTrace` with events, messages across
+//! boundaries, and turns.
 //!
-//! The types are those of the package `synth-ai` 0.2.24, every field written, as its `to_dict()` does. Message types are
+//! The types are those of the package `synth-ai` 0.2.24, with every field written, as by its `to_dict()`. Message types are
 //! those of the documentation.
 //!
 //! | run | field |
 //! |---|---|
 //! | trace id; the session's id for several traces | `session_id` |
 //! | agent, model, user, resource, task, failure, the root operation | `metadata` |
-//! | a model call and the tools it dispatched | step `turn_<n>`; what no model call dispatched belongs to the latest model call before it in its scope |
+//! | a model call and the tools it dispatched | step `turn_<n>`; operations that no model call dispatched belong to the latest model call before them in their scope |
 //! | model call | LMCAISEvent at its start with one call record; a failure is `outcome` error, timeout or cancelled and `error` |
 //! | its parameters | `request_params`; unknown names, other types and the offered tools in `raw_params` |
-//! | its messages | `input_messages` whole, `output_messages` the first choice, `outputs` all where there are several; reasoning is a part of type `reasoning`, media keep their data |
-//! | tool, retrieval, rerank, memory read | EnvironmentEvent at its **end**; the result in `system_state_after`, as {"result": value} unless it is an object that cannot be taken for one |
-//! | tool call that is only in messages | the same, `metadata.observed` "messages" |
+//! | its messages | `input_messages` whole, `output_messages` the first choice, `outputs` all if there are several; reasoning is a part of type `reasoning`, media keep their data |
+//! | tool, retrieval, rerank, memory read | EnvironmentEvent at its **end**; the result in `system_state_after`, as {"result": value} unless it is an object that cannot be mistaken for one |
+//! | tool call that is only in messages | likewise, `metadata.observed` "messages" |
 //! | nested agent, chain, handoff, guardrail, prompt, embedding, memory write, state, interrupt | RuntimeEvent at its start |
 //! | guardrail that was tripped or failed | EnvironmentEvent, `terminated` |
 //! | chain named turn, step, cycle or iteration | `step_metadata.chains` of the turns below it |
 //! | new user text of a top-level conversation | message `user_input` |
 //! | text of a top-level turn without tool calls | `agent_response` |
 //! | tool call, its result | `action` {name, arguments} and `result`, joined by `metadata.call_id` |
-//! | retrieval or memory read on its own that found something | `observation` |
-//! | question or answer that only an agent or a chain has | `user_input`, `agent_response` |
+//! | separate retrieval or memory read with results | `observation` |
+//! | question or answer that only an agent or chain records | `user_input`, `agent_response` |
 //! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of
 //! a finished run is `terminated`, unless the spans record that it did not end or the event of a tool or a guardrail ended it |
 //! | token ids, log probabilities, of the training facts or the response | `token_traces` |
-//! | all other facts of an operation | its event's `metadata`; of an operation that has no event and is the root, `metadata.root`
+//! | all other facts of an operation | its event's `metadata`; for a root without an event, `metadata.root`
 //! |
 //!
 //! Sub-agents have their own names (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
-//! are messages, their other words are not: what they were asked and answered is the outer call and its result.
-//! Several results of one call are one message, the earlier ones in `metadata.attempts`. A call id that another
-//! conversation has is prefixed, the recorded one in `metadata.recorded_call_id`. Calls without an id get
+//! are messages, their other words are not: their question and answer are the outer call and its result.
+//! Several results of one call are one message, the earlier ones in `metadata.attempts`. A call id used in another
+//! conversation is prefixed, the recorded one in `metadata.recorded_call_id`. Calls without an id get
 //! `<span id>:<place>` and `metadata.call_id_derived` (`Synthesized`).
 //!
-//! A session's runs are one trace, turns numbered on; a model call that is repeated in a later trace counts once.
+//! A session's runs are one trace with consecutive turns; a model call that is repeated in a later trace counts once.
 //!
 //! # Options
 //!
 //! | option | |
 //! |---|---|
-//! | `synth.messages=store` | the words of the libsql store; those of the documentation are in `metadata.boundary_type` |
+//! | `synth.messages=store` | the message types of the libsql store; those of the documentation are in `metadata.boundary_type` |
 //! | `synth.output_text=raw` | `output_text` is the provider's response, from which the SFT exporter takes its rows |
-//! | `synth.decisions=events` | a RuntimeEvent for each decision to call tools, `actions` the places among the tools offered |
+//! | `synth.decisions=events` | a RuntimeEvent for each decision to call tools, with `actions` as indices of the tools offered |
 //!
 //! # What is lost
 //!
@@ -73,7 +73,6 @@ use crate::document::choice::{Choice, Options, choices};
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
-/// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Synth;
 

@@ -1,4 +1,4 @@
-//! A model call as a call record: request, response, tokens, outcome.
+//! Writes a model call as a call record: request, response, tokens, outcome.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::transcript::calls::{arguments_json, arguments_object};
 use crate::transcript::content::text;
 use crate::transcript::facts::silence;
 
-/// The inputs of a run's model calls. Those that go on with one another share their messages here too.
+/// The inputs of a run's model calls. Calls that continue one another share their messages here, too.
 #[derive(Debug, Default)]
 pub(super) struct Inputs<'a>(HashMap<usize, Arc<[Json<'a>]>>);
 
@@ -35,7 +35,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The record of a model call. `call_ids` gives the ids under which the session has the calls, with the recorded ones, by place.
+/// The record of a model call. `call_ids`: its calls' recorded and written ids, in order.
 pub(super) fn record<'a>(
     run: &'a Run,
     step: &'a Step,
@@ -61,7 +61,7 @@ pub(super) fn record<'a>(
     let mut output_text: Option<Text<'a>> = raw().filter(|_| options.is("synth.output_text", "raw")).map(Text::from);
     if output_text.is_none() && operation.output_messages.is_none() {
         match operation.output.get().map(text) {
-            // The package's SFT exporter opens JSON in this text and takes it for an object (synth-ai 0.2.24, export_trace_sft.py).
+            // The package's SFT exporter parses JSON in this text and expects an object (synth-ai 0.2.24, export_trace_sft.py).
             Some(output) if is_other_json(&output) => metadata.insert("output", output),
             output => output_text = output,
         }
@@ -113,7 +113,7 @@ fn calls<'a>(step: &'a Step, first: Option<&'a Message>, call_ids: &[(Option<&'a
         if coerced {
             lose(call, "arguments are not an object", LossReason::Coerced);
         }
-        // A conversation may hold more calls of this turn than its own, or not all.
+        // A conversation may hold more calls of this turn than the turn itself, or fewer.
         let written = match call.id.as_deref() {
             Some(id) => by_id.get(id).copied(),
             None => call_ids.get(index),
@@ -161,7 +161,7 @@ fn api_type(operation: &Operation) -> &'static str {
     }
 }
 
-/// OpenAI's words, which the record's API types have.
+/// OpenAI's stop reasons, which the record's API types use.
 fn finish_reason(operation: &Operation) -> Option<Text<'_>> {
     let reason = operation
         .finish_reason
@@ -197,7 +197,7 @@ fn error(failure: &Failure) -> Object<'_> {
     ])
 }
 
-/// Tokens, the total never below its parts.
+/// Total tokens, never less than their parts.
 pub(super) fn total_tokens(operation: &Operation) -> Option<u64> {
     let usage = &operation.usage;
     let least = usage.input.unwrap_or(0).max(usage.output.unwrap_or(0));
@@ -208,7 +208,7 @@ pub(super) fn total_tokens(operation: &Operation) -> Option<u64> {
     }
 }
 
-/// Money, finite.
+/// The cost, if finite.
 pub(super) fn cost(operation: &Operation) -> Option<f64> {
     let cost = &operation.cost;
     let parts = || match (cost.input, cost.output) {
@@ -236,7 +236,7 @@ fn usage(operation: &Operation) -> Json<'_> {
     usage.into()
 }
 
-/// One object for the training facts; where they have no log probabilities, one for each choice of the response.
+/// One object for the training facts and, if they have no log probabilities, one per choice of the response.
 fn token_traces(operation: &Operation) -> Option<Vec<Json<'_>>> {
     let training = &operation.training;
     let trace = filled([
@@ -278,7 +278,7 @@ fn response_logprobs(body: &Value) -> Vec<Json<'_>> {
     choices.chain(texts).map(Json::from).collect()
 }
 
-/// Parameters in the record's fields; those of another name or type stay in `raw_params`.
+/// Parameters in the record's fields; others, or those of another type, stay in `raw_params`.
 fn request(operation: &Operation) -> (Object<'_>, Option<Text<'_>>) {
     let mut params = PARAMS.complete([]);
     let mut raw = Object::new();
@@ -346,7 +346,7 @@ fn tool(definition: &ToolDefinition) -> Object<'_> {
     Object::from([("type", "function".into()), ("function", function.into())])
 }
 
-/// A chat message; its tool calls, which the format's message has no field for, go to its metadata.
+/// A chat message; tool calls go to its metadata, because the format's message has no field for them.
 fn message(message: &Message) -> Object<'_> {
     chat(message, message.role.name(), true)
 }

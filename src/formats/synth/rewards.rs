@@ -1,6 +1,6 @@
-//! Rewards and judgements as events of the environment, and the end of the episode.
+//! Writes rewards and evaluations as events of the environment, and the end of the episode.
 
-use super::events::{Events, Happened, described, time};
+use super::events::{Events, TimedEvent, described, time};
 use super::facts;
 use super::table::ENVIRONMENT;
 use super::turns::Turns;
@@ -11,7 +11,7 @@ use crate::run::{Run, Step, StepId};
 use crate::transcript::fact_groups::FactGroup as _;
 
 impl<'a> Events<'a> {
-    /// Rewards and judgements: of the session as a whole, or an event of the environment.
+    /// Adds rewards and evaluations: to the session if they are the root's, else as an event of the environment.
     pub(super) fn judge(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
         let operation = &step.operation;
         let training = &operation.training;
@@ -52,7 +52,7 @@ impl<'a> Events<'a> {
             metadata.insert("kind", "evaluation");
             metadata.insert("evaluation", judgement);
             metadata.extend(judge.clone());
-            // Once is enough.
+            // Write the evaluator's words only once.
             let _ = (judge.swap_remove("input"), judge.swap_remove("output"));
             let name = evaluation.name.as_deref().unwrap_or(&operation.name);
             self.reward(turns, step, turn, &format!("evaluator:{name}"), evaluation.score, metadata);
@@ -71,7 +71,7 @@ impl<'a> Events<'a> {
         self.push(turn, at, Some(at), event);
     }
 
-    /// The last score of a finished run ends the episode, unless the spans record otherwise or another event ended it.
+    /// Ends the episode with the last score of a finished run, unless spans record otherwise or another event ended it.
     pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
         let records = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
         let elsewhere = |step: &Step| {
@@ -86,7 +86,7 @@ impl<'a> Events<'a> {
         if !terminated && !truncated {
             return;
         }
-        let score = |happened: &Happened| {
+        let score = |happened: &TimedEvent| {
             let metadata = happened.event.get("metadata").filter(|_| happened.event.contains_key("reward"));
             let kind = metadata.as_ref().and_then(|metadata| metadata.as_object()?.get("kind"));
             matches!(kind.as_deref().and_then(Json::as_str), Some("reward" | "evaluation" | "evaluator"))

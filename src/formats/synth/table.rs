@@ -1,4 +1,4 @@
-//! The classes of the package with all their fields: `to_dict` writes every one.
+//! The package's classes with all their fields: `to_dict` writes every one.
 
 use crate::document::shape::Shape::{Any, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, StrictInt, Text, Time, Word};
 use crate::document::shape::{Tag, Variants, record, records};
@@ -28,7 +28,7 @@ records! {
     }
 }
 
-/// The page's words, and those of the package's store.
+/// The documentation's message types, and those of the package's store.
 const MESSAGE_TYPES: &[&str] = &[
     "user_input",
     "agent_response",
@@ -59,7 +59,7 @@ records! {
     }
 }
 
-/// The classes of events: only the fields of an event determine its class.
+/// The classes of events, which only differ in their fields.
 pub(super) static EVENT: Variants = Variants {
     common: record! { "an event" {} },
     of: &[

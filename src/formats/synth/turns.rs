@@ -1,4 +1,4 @@
-//! Which turn an operation belongs to, and who acts in it.
+//! Determines the turn of an operation, and who acts in it.
 
 use std::ops::Range;
 
@@ -6,23 +6,22 @@ use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, ScopeId, Step, StepId};
 
-/// Turns of a run: one for each model call, in causal order. A run without any is one turn.
+/// The turns of a run: one per model call, in causal order. A run without model calls is one turn.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// For each step, its turn.
+    /// The turn of each step.
     of_step: IdVec<StepId, usize>,
-    /// How many there are.
+    /// The number of turns.
     pub(super) count: usize,
-    /// Before the name of a system: who acts, for agents below the outermost.
+    /// Prefixes of systems' names, for agents below the outermost.
     prefixes: IdVec<ScopeId, String>,
-    /// For each step, the places of the steps below it, and first of itself, depth first.
+    /// For each step, its range in depth-first order: itself, then its descendants.
     within: IdVec<StepId, Range<usize>>,
-    /// The place of each model call there, and its turn.
+    /// The index in that order of each model call, and its turn.
     entries: Vec<(usize, usize)>,
 }
 
 impl Turns {
-    /// The turns of a run.
     pub(super) fn of(run: &Run) -> Self {
         let models: Vec<StepId> = run
             .steps
@@ -55,7 +54,6 @@ impl Turns {
         turns
     }
 
-    /// The turn of a step.
     pub(super) fn turn(&self, step: Option<StepId>) -> usize {
         step.and_then(|step| self.of_step.get(step)).copied().unwrap_or(0)
     }
@@ -66,13 +64,12 @@ impl Turns {
         format!("{prefix}{name}")
     }
 
-    /// The last turn.
     pub(super) fn last(&self) -> usize {
         self.count.saturating_sub(1)
     }
 }
 
-/// For each step, the range of it and of those below it in an order that keeps them adjacent.
+/// Depth-first ranges: each step's range covers itself and its descendants.
 fn within(run: &Run) -> IdVec<StepId, Range<usize>> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut open: Vec<(StepId, bool)> = Vec::new();
@@ -98,8 +95,8 @@ fn within(run: &Run) -> IdVec<StepId, Range<usize>> {
     within
 }
 
-/// The turn of each step: of the model call that asked, that of the tool around, that of the nearest parent, else the
-/// latest before in the scope.
+/// The turn of each step: of the model call that requested it, the enclosing tool or the nearest parent, else the latest
+/// earlier turn of its scope.
 fn of_steps(run: &Run, models: &[StepId], number: &HashMap<StepId, usize>) -> IdVec<StepId, usize> {
     let mut of_scope: HashMap<ScopeId, Vec<StepId>> = HashMap::default();
     for model in models {
@@ -112,7 +109,7 @@ fn of_steps(run: &Run, models: &[StepId], number: &HashMap<StepId, usize>) -> Id
         .iter()
         .zip(above)
         .map(|(step, above)| {
-            // Model calls are in order of start.
+            // Model calls are ordered by start.
             let begins_before = |model: &StepId| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at);
             let before = |list: &[StepId]| list.get(..list.partition_point(begins_before)).and_then(<[StepId]>::last).copied();
             let own = of_scope.get(&step.scope).map_or(&[][..], Vec::as_slice);
@@ -122,7 +119,7 @@ fn of_steps(run: &Run, models: &[StepId], number: &HashMap<StepId, usize>) -> Id
         .collect()
 }
 
-/// For each step the turn of the first step on the way up that has one, if the way does not leave its agent.
+/// For each step, the turn of the nearest step above that has one, searching only within its agent.
 fn turns_above(run: &Run, number: &HashMap<StepId, usize>) -> IdVec<StepId, Option<usize>> {
     let mut known: IdVec<StepId, Option<Option<usize>>> = IdVec::filled(None, run.steps.len());
     for start in known.ids() {
@@ -135,7 +132,7 @@ fn turns_above(run: &Run, number: &HashMap<StepId, usize>) -> IdVec<StepId, Opti
                 break;
             }
             if let Some(slot) = known.get_mut(here) {
-                // A way that comes back to here has found nothing.
+                // A cycle leads to no turn.
                 *slot = Some(None);
             }
             way.push(here);

@@ -1,5 +1,5 @@
-//! A session's text. Every event and every message is in it twice, in its turn and in the history of all: it is written
-//! once, and then copied.
+//! Writes a session's text. Every event and every message occurs twice, in its turn and in the history: it is serialized
+//! once, then copied.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::document::{SessionTimeStep, SessionTrace};
 use crate::document::text;
 use crate::hash::HashMap;
 
-/// Writes the same as [`Serialize`], compact.
+/// Writes the same compact text as [`Serialize`].
 pub(super) fn write(session: &SessionTrace<'_>, out: &mut Vec<u8>) -> Result<(), String> {
     let SessionTrace {
         session_id,
@@ -21,7 +21,7 @@ pub(super) fn write(session: &SessionTrace<'_>, out: &mut Vec<u8>) -> Result<(),
         metadata,
         session_metadata,
     } = session;
-    let (mut events, mut messages) = (Written::default(), Written::default());
+    let (mut events, mut messages) = (WrittenRanges::default(), WrittenRanges::default());
     member(out, "{\"session_id\":", session_id)?;
     member(out, ",\"created_at\":", created_at)?;
     list(out, ",\"session_time_steps\":", session_time_steps, |out, step| {
@@ -43,8 +43,8 @@ pub(super) fn write(session: &SessionTrace<'_>, out: &mut Vec<u8>) -> Result<(),
 fn write_step(
     step: &SessionTimeStep<'_>,
     out: &mut Vec<u8>,
-    events_of_all: &mut Written,
-    messages_of_all: &mut Written,
+    events_of_all: &mut WrittenRanges,
+    messages_of_all: &mut WrittenRanges,
 ) -> Result<(), String> {
     let SessionTimeStep {
         step_id,
@@ -93,11 +93,11 @@ fn list<T>(
     Ok(())
 }
 
-/// The ranges of items in the text, by their address: they live as long as the session.
+/// The text ranges of items, by their addresses, which are stable while the session is borrowed.
 #[derive(Default)]
-struct Written(HashMap<usize, Range<usize>>);
+struct WrittenRanges(HashMap<usize, Range<usize>>);
 
-impl Written {
+impl WrittenRanges {
     fn write<T: Serialize>(&mut self, out: &mut Vec<u8>, item: &Arc<T>) -> Result<(), String> {
         let address = Arc::as_ptr(item).addr();
         if let Some(range) = self.0.get(&address) {

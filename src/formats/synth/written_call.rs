@@ -1,4 +1,4 @@
-//! A tool call: the places of its messages, and the facts of one that no model asked for.
+//! Tool calls: where their messages are, and the facts of a call that no model asked for.
 
 use serde_json::Value;
 
@@ -6,19 +6,19 @@ use crate::document::json::{Object, Text};
 use crate::run::Step;
 use crate::span::{SpanId, UnixNanos};
 
-/// A tool call with a message, and the place of the message.
+/// A tool call with a message.
 pub(super) struct WrittenCall<'a> {
     pub(super) id: Text<'a>,
     pub(super) name: Text<'a>,
     pub(super) arguments: Object<'a>,
     pub(super) at: UnixNanos,
     pub(super) turn: usize,
-    /// Place of the result message, if one came.
+    /// Index of the result's message.
     pub(super) result: Option<usize>,
 }
 
 impl<'a> WrittenCall<'a> {
-    /// One known only from a result: it has no message.
+    /// A call known only from a result; it has no message.
     pub(super) fn unseen(id: Text<'a>, at: UnixNanos, turn: usize) -> Self {
         Self {
             id,
@@ -31,7 +31,7 @@ impl<'a> WrittenCall<'a> {
     }
 }
 
-/// A call that no model's output shows.
+/// A call that is in no model's output.
 pub(super) struct UnaskedCall<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Option<&'a Value>,

@@ -5,7 +5,7 @@ use super::samples::samples;
 use crate::operation::Kind;
 use crate::run::{EntryKind, Id, Run, ScopeId, StepId};
 
-/// Samples whose links, times and ids are mixed up: they violate every contract of a run, and still nothing may panic.
+/// Samples whose links, times and ids are mixed up: they violate every contract of a run, and still must not cause a panic.
 pub(crate) fn mixed_up() -> Vec<Run> {
     let mut state = 1_u64;
     let mut next = move |limit: usize| {

@@ -161,7 +161,7 @@ pub(crate) fn searches() -> Run {
     build.run
 }
 
-/// Guardrail, handoff, state, interrupt, prompt, judgements, rewards.
+/// Guardrail, handoff, state, interrupt, prompt, evaluations, rewards.
 pub(crate) fn controls() -> Run {
     use crate::operation::{Evaluation, Interrupt, StateChange};
     let mut build = Build::new();
@@ -268,7 +268,7 @@ pub(crate) fn only_agent() -> Run {
     build.run
 }
 
-/// Images, sound and parts that nobody knows.
+/// Images, sound and parts of an unknown type.
 pub(crate) fn media() -> Run {
     use crate::operation::Part;
     use crate::operation::message::Media;
@@ -325,7 +325,7 @@ pub(crate) fn deep() -> Run {
     build.run
 }
 
-/// A person's words and the answer are separate operations; an interrupt that nobody answered.
+/// The user's words and the answer are separate operations; an interrupt is left unanswered.
 pub(crate) fn people() -> Run {
     let mut build = Build::new();
     let root = build.agent("clerk", None, 0, 1000);
@@ -346,7 +346,7 @@ pub(crate) fn people() -> Run {
     build.run
 }
 
-/// Nobody recorded any words.
+/// No content was recorded.
 pub(crate) fn no_content() -> Run {
     let mut build = Build::new();
     let root = build.agent("silent", None, 0, 1000);
@@ -357,7 +357,7 @@ pub(crate) fn no_content() -> Run {
     build.run
 }
 
-/// One agent, a turn with two parallel calls of which the second fails, a final answer.
+/// One agent, a turn with two parallel calls, the second of which fails, and a final answer.
 pub(crate) fn trip_planner() -> Run {
     let mut build = Build::new();
     let question = "Weather in Bogotá and a flight on Friday?";
@@ -389,7 +389,7 @@ pub(crate) fn trip_planner() -> Run {
     ];
     let answer = "22 °C, cloudy. No flights found.";
     let second = build.llm(root, 2350, 3000, &results, Some(assistant(answer)));
-    // The client sends no reasoning back.
+    // The client does not send reasoning back.
     build.op(second).input_messages.as_mut().unwrap().to_mut()[2].parts.clear();
     build.op(second).usage = tokens(150, 33, 183);
     build.op(second).prompt.id = Some("planner".to_owned());

@@ -1,4 +1,4 @@
-//! A run to an episode.
+//! Converts a run to an episode.
 
 use std::borrow::Cow;
 
@@ -146,7 +146,7 @@ fn message_of<'n, 'a>(node: &'n Object<'a>) -> Option<&'n Object<'a>> {
     }
 }
 
-/// The run's reward, else the sum of those of its steps, and judgements with a number.
+/// The run's reward, else the sum of its steps' rewards; and evaluations with a number.
 fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
     let (mut metrics, mut ids) = (Object::new(), Ids::default());
     for operation in run.steps.iter().map(|step| &step.operation) {
@@ -163,7 +163,7 @@ fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
     (facts::filled([("reward", reward.into())]), metrics)
 }
 
-/// The graph under construction.
+/// A graph under construction.
 struct Graph<'a> {
     run: &'a Run,
     results: Results<'a>,
@@ -173,7 +173,7 @@ struct Graph<'a> {
     info: Object<'a>,
     tools: OfferedTools<'a>,
     losses: Vec<Loss>,
-    /// The messages that hold what tools gave back.
+    /// The messages with the results of tools.
     answered: HashMap<StepId, usize>,
 }
 
@@ -183,7 +183,7 @@ impl<'a> Graph<'a> {
         matches!(content, Json::Text(_)).then(|| content.into_text())
     }
 
-    /// The messages of a scope. Its last one.
+    /// Adds the messages of a scope; returns the index of the last one.
     fn scope(&mut self, id: ScopeId, tool: Option<StepId>, mut thread: Thread<'a>) -> Option<usize> {
         let (run, first) = (self.run, self.nodes.len());
         self.losses.append(&mut thread.losses);
@@ -260,7 +260,7 @@ impl<'a> Graph<'a> {
         thread.tip().map(|tip| first + tip)
     }
 
-    /// Whose messages begin here.
+    /// Lists the agent whose messages begin here.
     fn agent(&mut self, id: ScopeId, tool: Option<StepId>, first: usize) {
         let run = self.run;
         let Some(scope) = run.scopes.get(id) else { return };
@@ -302,7 +302,7 @@ impl<'a> Graph<'a> {
         self.info.push("model_calls", about);
     }
 
-    /// What a tool's message does not hold.
+    /// Lists facts of a result that are not in a tool's message.
     fn result(&mut self, given: &CallResult<'a>, is_earlier: bool) {
         let step = given.tool.and_then(|tool| tool.of(self.run));
         let (text, failure) = chat::result(self.run, &self.results, *given);
@@ -310,7 +310,7 @@ impl<'a> Graph<'a> {
         if let Some(tool) = given.tool.filter(|_| !is_earlier) {
             about.add_filled("node", self.answered.get(&tool).copied());
         }
-        // The message has what the model was given.
+        // The message has the text that the model received.
         let is_other = given.entry.is_some_and(|entry| entry.given.is_some()) && !text.is_empty();
         if chat::shows_media(self.run, &self.results, *given) {
             about.add_filled("content", chat::recorded(self.run, &self.results, *given));
@@ -328,7 +328,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// An operation that the messages do not contain, or not wholly.
+    /// Lists an operation that the messages do not contain, or not completely.
     fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
         let Some(content) = self.words.listed(self.run, &self.results, step) else {
             return;

@@ -1,4 +1,4 @@
-//! A model call: its input, cost and times.
+//! Writes a model call: its input, cost and times.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ pub(super) fn error(failure: &Failure) -> Object<'_> {
     ])
 }
 
-/// Tools as a trace lists them.
+/// Tools in the trace's form.
 pub(super) fn tools<'a>(offered: &OfferedTools<'a>) -> Json<'a> {
     let Json::List(list) = offered.list() else { return Json::Null };
     let functions = list.into_iter().filter_map(|tool| match tool {
@@ -36,7 +36,7 @@ pub(super) fn tools<'a>(offered: &OfferedTools<'a>) -> Json<'a> {
     functions.collect()
 }
 
-/// A call's record, and what it has no field for.
+/// A call's record, and the facts it has no field for.
 pub(super) fn call<'a>(run: &'a Run, step: &'a Step, node: Option<usize>, tokens: Option<&Tokens>) -> (Object<'a>, Object<'a>) {
     let operation = &*step.operation;
     let mut left = facts::all(run, step);
@@ -75,7 +75,7 @@ pub(super) fn call<'a>(run: &'a Run, step: &'a Step, node: Option<usize>, tokens
     (call, left)
 }
 
-/// Whether the parameters that readers know have the types that they know.
+/// Whether parameters known to readers have the types that readers expect.
 fn fits(parameters: &Map<String, Value>) -> bool {
     parameters.iter().all(|(key, value)| match key.as_str() {
         "temperature" | "top_p" => value.is_number(),
@@ -96,7 +96,7 @@ fn finish_reason(reason: &str) -> Option<&'static str> {
     }
 }
 
-/// Tokens and money; nothing unless both counts are known.
+/// Token counts and cost; `None` unless both counts are known.
 fn usage(operation: &Operation) -> Option<Object<'_>> {
     let is_known = operation.usage.input.is_some() && operation.usage.output.is_some();
     is_known.then(|| of_operation(&USAGE, operation))

@@ -1,4 +1,4 @@
-//! The types that verifiers' reader demands, and the structure of the graph.
+//! Checks the types that verifiers' reader requires, and the structure of the graph.
 
 use serde_json::Value;
 

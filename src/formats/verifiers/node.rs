@@ -1,4 +1,4 @@
-//! Messages of the graph, and their tokens.
+//! Writes messages of the graph, and their tokens.
 
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
     }
 }
 
-/// Arguments as the text of a JSON object: the model's own, if it is one. The flag is whether an object was put around.
+/// Arguments as the text of a JSON object: the model's own, if it is one. The flag says whether an object was put around.
 fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
     if let Some(call) = asked.call {
         let text = calls::arguments_json(call);
@@ -92,7 +92,7 @@ fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
     (compact(&object).into(), is_put_around)
 }
 
-/// Text; parts if there is a picture that a person or a tool may show. The flag is whether all parts are unchanged.
+/// Text, or parts if there is a picture that a user or a tool may show. The flag says whether all parts are unchanged.
 fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
     let (text, lost) = chat::content(message);
     if lost.is_none() {
@@ -133,7 +133,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Those that were recorded; `None` unless both lists are numbers.
+    /// The recorded tokens; `None` unless both lists are numbers.
     pub(super) fn of(step: &Step) -> Option<Self> {
         let training = &step.operation.training;
         let ids = |value: &Option<Value>| -> Option<Vec<i64>> { value.as_ref()?.as_array()?.iter().map(Value::as_i64).collect() };
@@ -152,8 +152,8 @@ impl Tokens {
         })
     }
 
-    /// What they add to those of the turn before: token ids, mask and log probabilities. `None` where the prompt does not go on
-    /// with them.
+    /// What these tokens add to those of the previous turn: token ids, mask and log probabilities. `None` if the prompt does not continue
+    /// them.
     pub(super) fn added(&self, before: Option<&Self>) -> Option<(Vec<i64>, Vec<bool>, Vec<f64>)> {
         let mut added = self.prompt.as_slice();
         if let Some(before) = before {
@@ -166,7 +166,7 @@ impl Tokens {
         Some((ids, mask, self.logprobs.clone()))
     }
 
-    /// Whether every log probability was recorded.
+    /// Whether all log probabilities were recorded.
     pub(super) fn has_logprobs(&self) -> bool {
         !self.logprobs.is_empty()
     }

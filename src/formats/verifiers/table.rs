@@ -6,10 +6,9 @@ use crate::document::source::Otherwise::EmptyList;
 use crate::document::source::Part;
 use crate::operation::Field as F;
 
-/// The version of the package that wrote and read the records that these follow.
+/// The version of the package whose records these are.
 pub(super) const VERIFIERS: &str = "0.4.0";
 
-/// A document.
 pub(super) const DOCUMENT: Shape = Of(&EPISODE);
 
 records! {
@@ -131,12 +130,12 @@ pub(super) static MESSAGES: Variants = Variants {
     ],
 };
 
-const SAID: &[Field] = &[need("content", PARTS)];
+const CONTENT_ONLY: &[Field] = &[need("content", PARTS)];
 
 const fn words_of(what: &'static str) -> Record {
     Record {
         what,
-        fields: SAID,
+        fields: CONTENT_ONLY,
         others: None,
     }
 }

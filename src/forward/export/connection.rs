@@ -1,4 +1,4 @@
-//! The connection to a destination: one request, and the bytes of its answer.
+//! The connection to a destination: one request, and the body of its answer.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::forward::error::ConfigError;
 use crate::forward::settings::{Compression, Protocol};
 use crate::forward::via::Via;
 
-/// More of an answer is not read: the protocol keeps answers below this.
+/// Maximum bytes of an answer that are read: the protocol's answers are smaller.
 const ANSWER_BYTES: usize = 4 << 20;
 
-/// A connection to one destination; it is made with the first request.
+/// A connection to one destination, opened by the first request.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) destination: Arc<Destination>,
     via: Arc<Via>,
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     tls: Arc<ClientConfig>,
-    /// Whether a request was ever accepted: then the scheme of the URL is right.
+    /// Whether a request was ever accepted: if so, the scheme of the URL is right.
     pub(super) accepted: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Connection {
         })
     }
 
-    /// Whether a request failed because the URL has `http://` and the port speaks TLS.
+    /// Whether a request failed because the URL has `http://` but the port uses TLS.
     pub(super) async fn needs_tls(&self, failure: &Failure) -> bool {
         matches!(failure.class, Class::Transport | Class::Request)
             && !self.destination.is_tls()
@@ -94,7 +94,7 @@ impl Connection {
         Ok(request)
     }
 
-    /// Secrets that must not be repeated from a destination's texts.
+    /// Secrets that must be removed from the destination's messages.
     pub(super) fn secrets(&self) -> Secrets {
         Secrets::of(&self.destination.headers)
     }
@@ -125,7 +125,7 @@ impl Connection {
     }
 }
 
-/// An error of the connection, with its causes.
+/// Builds a failure from a connection error and its causes.
 fn transport(error: &(dyn std::error::Error + 'static)) -> Failure {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -142,7 +142,7 @@ fn transport(error: &(dyn std::error::Error + 'static)) -> Failure {
     }
 }
 
-/// The body of an answer, and its trailers.
+/// Reads the body of an answer, and its trailers.
 pub(super) async fn body(response: Response<Incoming>) -> Result<(Bytes, Option<::http::HeaderMap>), Failure> {
     let collected = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
     let collected = collected.map_err(|error| transport(&*error))?;

@@ -16,7 +16,7 @@ use super::status::{accepted, retry_delay};
 use crate::otlp::answers::Status;
 use crate::span::Signal;
 
-/// The codes that gRPC gives names to.
+/// The names of gRPC's status codes.
 const CODES: [&str; 17] = [
     "OK",
     "CANCELLED",
@@ -37,7 +37,7 @@ const CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// Bytes before a message: whether it is compressed, and its length.
+/// Bytes before a message: the compression flag and the length.
 const FRAME: usize = 5;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -90,13 +90,13 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
 
 fn answer(frames: &[u8], secrets: &Secrets) -> Accepted {
     match frames.split_first() {
-        // We accept no compression.
+        // Only uncompressed messages are accepted.
         Some((0, rest)) => accepted(rest.get(FRAME - 1..).unwrap_or_default(), secrets),
         _ => Accepted::default(),
     }
 }
 
-/// What to do after an answer with a code other than OK.
+/// Classifies an answer with a code other than OK.
 pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap, secrets: &Secrets) -> Failure {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let status = text("grpc-status-details-bin")
@@ -114,12 +114,12 @@ pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap, secrets:
     };
     let name = CODES.get(code).copied().unwrap_or("an unknown code");
     let said = text("grpc-message").map(unescaped).unwrap_or_default();
-    let mut failure = Failure::new(class, format!("{name}: {}", secrets.said(&said)));
+    let mut failure = Failure::new(class, format!("{name}: {}", secrets.cleaned(&said)));
     failure.retry_after = retry_after;
     failure
 }
 
-/// gRPC writes messages with percent escapes.
+/// Decodes the percent escapes of gRPC messages.
 fn unescaped(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();

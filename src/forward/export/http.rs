@@ -22,7 +22,7 @@ use crate::span::{Signal, json};
 pub(super) async fn export(connection: &Connection, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
     let (content_type, message) = match connection.destination.protocol {
         Protocol::HttpJson => ("application/json", as_json(signal, message).await?),
-        // Phoenix takes exactly this.
+        // Phoenix requires exactly this type.
         _ => ("application/x-protobuf", message),
     };
     let mut headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
@@ -47,7 +47,7 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
     }
 }
 
-/// A message as JSON, in as much memory as that may take.
+/// Converts a message to JSON, within the memory limit.
 async fn as_json(signal: Signal, message: Bytes) -> Result<Bytes, Failure> {
     let (cost, limit) = (cost::of_json(&message, signal), share(message.len()));
     if cost > limit {
@@ -77,7 +77,7 @@ fn content_type_of(headers: &HeaderMap) -> &str {
     value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
 }
 
-/// What to do after an answer that is not a success.
+/// Classifies an unsuccessful answer.
 pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Failure {
     let rpc = (content_type_of(headers) == "application/x-protobuf")
         .then(|| Status::decode(body).ok())
@@ -90,23 +90,23 @@ pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, b
         408 | 429 | 502 | 503 | 504 => Class::Overloaded,
         400 | 413 | 422 => Class::Request,
         404 | 405 | 501 if signal != Signal::Traces => Class::Unsupported,
-        // Not retryable, and no other request will do better.
+        // Not retryable, and no other request would succeed.
         501 | 505 | 508 => Class::Refused,
-        // Not retryable either by the specification, but backends answer 500 while they start or are full. A request that
-        // makes the server fail is found by a probe.
+        // Not retryable by the specification either, but backends answer 500 while they start or are full. A probe finds a
+        // request that makes the server fail.
         500..=599 => Class::Server,
         _ => Class::Refused,
     };
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let to = location
-        .map(|location| format!(" to {}", secrets.said(location)))
+        .map(|location| format!(" to {}", secrets.cleaned(location)))
         .unwrap_or_default();
-    let mut failure = Failure::new(class, format!("{status}{to}: {}", secrets.said(&said)));
+    let mut failure = Failure::new(class, format!("{status}{to}: {}", secrets.cleaned(&said)));
     failure.retry_after = retry_after(headers).or_else(|| retry_delay(rpc.as_ref()?));
     failure
 }
 
-/// Seconds, or a date.
+/// Parses seconds or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

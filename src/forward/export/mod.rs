@@ -1,4 +1,4 @@
-//! One export request: how it is sent, and what the answer means.
+//! One export request: how it is sent, and how the answer is interpreted.
 
 mod connection;
 mod grpc;
@@ -27,12 +27,12 @@ pub use outcome::{Accepted, Class, Failure};
 #[derive(Debug)]
 pub(crate) struct Exporter {
     connection: Connection,
-    /// Where judgements go.
+    /// Where people's judgements are sent.
     scores: Option<(ScoreApi, Connection)>,
 }
 
 impl Exporter {
-    /// An exporter; it connects with the first request.
+    /// Creates an exporter, which connects at the first request.
     ///
     /// # Errors
     ///
@@ -52,11 +52,11 @@ impl Exporter {
         })
     }
 
-    /// Sends a request and waits for the answer, as long as the destination's timeout.
+    /// Sends a request and waits for the answer, up to the destination's timeout.
     ///
     /// # Errors
     ///
-    /// It was not accepted.
+    /// The request was not accepted.
     pub(crate) async fn export(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
         let connection = &self.connection;
         let timeout = connection.destination.timeout;
@@ -86,7 +86,7 @@ impl Exporter {
     ///
     /// # Errors
     ///
-    /// It was not accepted.
+    /// The request was not accepted.
     pub(crate) async fn probe(&self, signal: Signal) -> Result<Accepted, Failure> {
         self.export(signal, Bytes::new()).await
     }

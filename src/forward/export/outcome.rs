@@ -3,42 +3,42 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What a destination did with a request that it accepted.
+/// Details of an accepted request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Items that it refused for good, without naming which.
+    /// Items refused for good, without saying which.
     pub rejected: u64,
-    /// Its message; may be empty.
+    /// The destination's message; may be empty.
     pub message: String,
-    /// Why the answer is no export response, if it is none. By its status the request was accepted.
+    /// Why the answer is not a valid export response, if so. The status says that the request was accepted.
     pub unreadable: Option<String>,
 }
 
-/// What a failed request calls for.
+/// How to react to a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// No answer: not reached, broken off, or too slow. The same request is sent again.
+    /// No answer: unreachable, broken off, or too slow. Send the same request again.
     Transport,
-    /// It asks to come again.
+    /// The destination asks to retry later.
     Overloaded,
-    /// RESOURCE_EXHAUSTED without a hint: too large, or too much.
+    /// RESOURCE_EXHAUSTED without a hint: the request is too large, or there are too many.
     Exhausted,
-    /// The request is at fault: it is divided until what is at fault is alone.
+    /// The request is at fault: divide it until the faulty item is alone.
     Request,
-    /// The server is at fault, or this request makes it fail.
+    /// The server is at fault, or fails because of this request.
     Server,
-    /// Nothing can be sent, whatever it is: no right, no such path, a loop. Waits for somebody to mend it.
+    /// No request can succeed: no permission, no such path, a loop. Wait until the cause is fixed.
     Refused,
-    /// It does not take this signal.
+    /// The destination does not support this signal.
     Unsupported,
-    /// The URL has `http://` and the port speaks TLS, or the other way round. Waits for somebody to correct the URL.
+    /// The URL has `http://` but the port uses TLS, or the other way round. Wait until the URL is corrected.
     WrongScheme,
 }
 
 /// A request that was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What it calls for.
+    /// How to react.
     pub class: Class,
     /// What happened, in one line.
     pub reason: String,

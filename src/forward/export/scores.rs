@@ -1,4 +1,4 @@
-//! Judgements of people, sent to the API that a backend has for scores.
+//! People's judgements, sent to a backend's API for scores.
 
 use ::http::Method;
 use ::http::header::{CONTENT_TYPE, HeaderValue};
@@ -24,11 +24,11 @@ struct Call {
     body: Option<Value>,
 }
 
-/// Sends the judgements that a request with spans contains, in the order in which they were made. Sending one again changes nothing.
+/// Sends the judgements among the spans of a request, in the order in which they were made. Sending one again changes nothing.
 ///
 /// # Errors
 ///
-/// One was not accepted.
+/// A judgement was not accepted.
 pub(super) async fn send(api: ScoreApi, connection: &Connection, message: &[u8]) -> Result<(), Failure> {
     for call in calls(api, judgements(message)) {
         let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
@@ -38,7 +38,7 @@ pub(super) async fn send(api: ScoreApi, connection: &Connection, message: &[u8])
         let response = connection.send(request).await?;
         let (status, head) = (response.status(), response.headers().clone());
         let (bytes, _) = body(response).await?;
-        // A score that is withdrawn may never have been there.
+        // A withdrawn score may never have existed.
         let is_gone = status.as_u16() == 404 && call.body.is_none();
         if !status.is_success() && !is_gone {
             let mut failure = failure(Signal::Traces, status, &head, &bytes, &connection.secrets());
@@ -49,9 +49,9 @@ pub(super) async fn send(api: ScoreApi, connection: &Connection, message: &[u8])
     Ok(())
 }
 
-/// The judgements by people, each with its trace.
+/// People's judgements, each with its trace.
 fn judgements(message: &[u8]) -> Vec<(TraceId, Annotation)> {
-    // Few requests contain one, and the others are not decoded.
+    // Few requests have any; the others are not decoded.
     if memchr::memmem::find(message, ANNOTATION_SCOPE.as_bytes()).is_none() {
         return Vec::new();
     }
@@ -106,7 +106,7 @@ fn langfuse(trace_id: TraceId, judgement: &Annotation) -> Option<Call> {
     })
 }
 
-/// `POST /v1/span_annotations` of Phoenix, which keeps one of each name, span and identifier. Its API takes nothing back.
+/// `POST /v1/span_annotations` of Phoenix, which keeps one for each name, span and identifier. Its API cannot withdraw one.
 fn phoenix(judgement: &Annotation) -> Option<Call> {
     let span_id = judgement.judged.filter(|_| !judgement.withdraws)?;
     let evaluation = &judgement.evaluation;
@@ -128,7 +128,7 @@ fn name(judgement: &Annotation) -> &str {
     judgement.evaluation.name.as_deref().unwrap_or("feedback")
 }
 
-/// The same for a judgement and its correction.
+/// The same id for a judgement and its correction.
 fn id(trace_id: TraceId, judgement: &Annotation) -> String {
     let of = (trace_id, judgement.judged, name(judgement), judgement.annotator.as_deref());
     hex(Sha256::digest(format!("{of:?}")).split_at(16).0)

@@ -1,5 +1,5 @@
-//! A destination's message, in a form that can be kept: one line, not too long, without what was sent to it in confidence. Every
-//! text of a destination enters here.
+//! A destination's message in a form that can be kept: one short line without secrets. Every text from a destination passes
+//! through here.
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
@@ -7,21 +7,21 @@ use regex::Regex;
 
 use crate::forward::header::HeaderText;
 
-/// Characters of a text that are kept.
-const MOST: usize = 300;
+/// Maximum characters of a kept text.
+const MAX_TEXT_CHARS: usize = 300;
 
-/// A shorter value is no secret, and would be found everywhere.
-const LEAST: usize = 4;
+/// Shorter values are not treated as secrets: they would be found everywhere.
+const MIN_SECRET_CHARS: usize = 4;
 
 /// Replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// The values of a destination's headers, which it may repeat in its answers.
+/// Matches the values of a destination's headers, which it may repeat in its answers.
 #[derive(Debug, Default)]
 pub(in crate::forward) struct Secrets(Option<Regex>);
 
 impl Secrets {
-    /// The current values, and what can be read from them: the token behind `Bearer`, the user and password of `Basic`.
+    /// The current values and the parts in them: the token after `Bearer`, the user and password of `Basic`.
     pub(super) fn of(headers: &[HeaderText]) -> Self {
         let mut all: Vec<String> = headers.iter().flat_map(HeaderText::secrets).collect();
         for value in all.clone() {
@@ -42,8 +42,8 @@ impl Secrets {
             .flat_map(|value| [percent_encoded(value), BASE64_STANDARD_NO_PAD.encode(value)])
             .collect();
         all.extend(encoded);
-        all.retain(|value| value.len() >= LEAST);
-        // The longest first: a token is a part of its header.
+        all.retain(|value| value.len() >= MIN_SECRET_CHARS);
+        // Longest first: a token is part of its header.
         all.sort_by_key(|value| std::cmp::Reverse(value.len()));
         all.dedup();
         let patterns: Vec<String> = all.iter().map(|value| regex::escape(value)).collect();
@@ -51,15 +51,15 @@ impl Secrets {
         Self(pattern.and_then(|pattern| Regex::new(&pattern).ok()))
     }
 
-    /// A text of the destination as it is kept.
-    pub(in crate::forward) fn said(&self, text: &str) -> String {
+    /// A text of the destination in a form that can be kept.
+    pub(in crate::forward) fn cleaned(&self, text: &str) -> String {
         let clean = match &self.0 {
             Some(secrets) => secrets.replace_all(text, REDACTED),
             None => text.into(),
         };
-        // Without what a terminal would obey.
+        // Replace control characters, which a terminal would interpret.
         let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let mut line: String = clean.trim().chars().map(plain).take(MOST).collect();
+        let mut line: String = clean.trim().chars().map(plain).take(MAX_TEXT_CHARS).collect();
         let left = clean.trim().len().saturating_sub(line.len());
         if left > 0 {
             line.push_str(&format!("… ({left} more bytes)"));
@@ -93,7 +93,7 @@ mod tests {
     fn no_secret_of_a_header_is_kept_in_any_form() {
         let basic = format!("Basic {}", BASE64_STANDARD.encode("me:pa55word/+"));
         let secrets = secrets(&[("authorization", "Bearer tok/en-1234"), ("x-basic", &basic), ("x-key", "kkkk-9999")]);
-        for said in [
+        for cleaned in [
             "no right: Bearer tok/en-1234",
             "token tok/en-1234 is unknown",
             "TOK/EN-1234",
@@ -103,22 +103,22 @@ mod tests {
             "password pa55word/+",
             "x-key: kkkk-9999",
         ] {
-            let kept = secrets.said(said);
+            let kept = secrets.cleaned(cleaned);
             assert!(kept.contains(REDACTED), "{kept}");
             for secret in ["en-1234", "EN-1234", "pa55", "9999", "bWU6"] {
                 assert!(!kept.contains(secret), "{kept}");
             }
         }
         // Where the text is cut, a part of a secret would be left.
-        let long = format!("{}tok/en-1234", "x".repeat(MOST - 4));
-        assert!(!secrets.said(&long).contains("tok"), "{}", secrets.said(&long));
-        assert_eq!(secrets.said("nothing\nsecret"), "nothing secret");
+        let long = format!("{}tok/en-1234", "x".repeat(MAX_TEXT_CHARS - 4));
+        assert!(!secrets.cleaned(&long).contains("tok"), "{}", secrets.cleaned(&long));
+        assert_eq!(secrets.cleaned("nothing\nsecret"), "nothing secret");
     }
 
     #[test]
     fn a_long_text_is_cut_once() {
         let none = Secrets::default();
-        let kept = none.said(&"é".repeat(100_000));
+        let kept = none.cleaned(&"é".repeat(100_000));
         assert!(kept.ends_with("… (199400 more bytes)"), "{kept}");
         assert!(kept.len() < 700);
     }

@@ -9,7 +9,7 @@ use super::outcome::{Accepted, Class, Failure};
 use super::secrets::Secrets;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
-/// The content of an answer in protobuf.
+/// Parses an answer in protobuf.
 pub(super) fn accepted(body: &[u8], secrets: &Secrets) -> Accepted {
     let partial = match ExportResponse::decode(body) {
         Ok(response) => response.partial_success.unwrap_or_default(),
@@ -17,7 +17,7 @@ pub(super) fn accepted(body: &[u8], secrets: &Secrets) -> Accepted {
     };
     Accepted {
         rejected: u64::try_from(partial.rejected).unwrap_or_default(),
-        message: secrets.said(&partial.error_message),
+        message: secrets.cleaned(&partial.error_message),
         unreadable: None,
     }
 }
@@ -29,15 +29,15 @@ fn unreadable(error: &dyn std::error::Error) -> Accepted {
     }
 }
 
-/// The content of an answer in JSON.
+/// Parses an answer in JSON.
 ///
 /// # Errors
 ///
-/// Whether the request was not accepted, whatever its status.
+/// The answer says that the request was not accepted, whatever its status.
 pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, Failure> {
     let value = match serde_json::from_slice::<Value>(body) {
         Ok(value) => value,
-        // Some servers answer with no body.
+        // Some servers answer without a body.
         Err(_) if body.is_empty() => return Ok(Accepted::default()),
         Err(error) => return Ok(unreadable(&error)),
     };
@@ -48,7 +48,10 @@ pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, 
         .filter(|error| !is_blank(error));
     if let Some(error) = error {
         let said = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-        return Err(Failure::new(Class::Server, format!("200 with an error: {}", secrets.said(&said))));
+        return Err(Failure::new(
+            Class::Server,
+            format!("200 with an error: {}", secrets.cleaned(&said)),
+        ));
     }
     let partial = value.get("partialSuccess");
     let rejected = partial.and_then(|partial| {
@@ -59,7 +62,7 @@ pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, 
     let message = partial.and_then(|partial| partial.get("errorMessage")?.as_str());
     Ok(Accepted {
         rejected: rejected.unwrap_or_default(),
-        message: secrets.said(message.unwrap_or_default()),
+        message: secrets.cleaned(message.unwrap_or_default()),
         unreadable: None,
     })
 }

@@ -1,4 +1,4 @@
-//! Connections in the clear and with TLS.
+//! Plain and TLS connections.
 
 use std::path::Path;
 

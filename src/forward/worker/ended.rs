@@ -12,7 +12,7 @@ use crate::store;
 pub(super) enum Ended {
     Stopped,
     Ordered,
-    /// The request is to be made again after this time.
+    /// The request must be prepared again after this time.
     PutOff(Duration),
     /// Preparing requests panicked.
     Panicked,
@@ -42,7 +42,7 @@ impl From<store::Error> for Ended {
     }
 }
 
-/// Off the threads that answer requests.
+/// Runs work off the async threads.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Ended> {
     tokio::task::spawn_blocking(work).await.map_err(|error| broken(&error))
 }
@@ -50,7 +50,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 pub(super) fn broken(error: &JoinError) -> Ended {
     match error.is_panic() {
         true => Ended::Panicked,
-        // The runtime ends.
+        // The runtime is shutting down.
         false => Ended::Stopped,
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator asks of a destination: to skip, to send again, to retry dead letters.
+//! Orders of an operator: skip, send again, retry dead letters.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Worker {
             Order::Retry => {
                 let retried = self.retry().await;
                 if matches!(retried, Err(Ended::Stopped)) && order::waiting(&self.folder, &self.destination.name).is_none() {
-                    // The next start goes on.
+                    // The next start continues.
                     order::give(&self.folder, &self.destination.name, Order::Retry)?;
                 }
                 retried?;
@@ -40,7 +40,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends the dead letters again; those that are refused again stay.
+    /// Sends the dead letters again; those refused again stay.
     async fn retry(&mut self) -> Result<(), Ended> {
         const GONE: &str = " (the log no longer has it)";
         self.known_letters.clear();

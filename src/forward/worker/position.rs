@@ -1,10 +1,10 @@
-//! The position of a destination in the log: kept in the store, and in the folder for commands.
+//! The position of a destination in the log: saved in the store, and in the folder for commands.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::ended::{Ended, broken};
-use super::{SAVE, SAVE_SHARE, Worker};
+use super::{SAVE_FACTOR, SAVE_INTERVAL, Worker};
 use crate::forward::counts::Health;
 use crate::forward::progress;
 use crate::store::{Position, now};
@@ -15,9 +15,9 @@ impl Worker {
         self.counts.set_position(next);
     }
 
-    /// Keeps how far the destination is, in the store and then in the folder, where commands look.
+    /// Saves the progress in the store, then in the folder, where commands read it.
     pub(super) async fn save(&mut self) -> Result<(), Ended> {
-        // An earlier position must not come after this one, and the store is not held behind a stop.
+        // An earlier position must not overwrite this one, nor may its task keep the store alive after a stop.
         let _ = self.kept().await;
         let sample = self.counts.sample(&self.destination);
         let [spans, records, points] = sample.sent;
@@ -44,11 +44,11 @@ impl Worker {
             self.kept().await?;
             progress::write(&self.folder, &self.destination.name, &now_at)?;
         }
-        self.save_at = Some(Instant::now() + SAVE.max(begin.elapsed() * SAVE_SHARE));
+        self.save_at = Some(Instant::now() + SAVE_INTERVAL.max(begin.elapsed() * SAVE_FACTOR));
         Ok(())
     }
 
-    /// Waits until the store has kept what it was given.
+    /// Waits until the store has saved the last position.
     pub(super) async fn kept(&mut self) -> Result<(), Ended> {
         let Some(keeping) = &mut self.keeping else { return Ok(()) };
         let kept = keeping.await;

@@ -1,4 +1,4 @@
-//! Reads and sends the journals that ended processes left behind.
+//! Reads and sends the journals left behind by ended processes.
 
 use std::fs::{self, File};
 use std::future::Future;
@@ -16,11 +16,11 @@ use crate::layer::{convert, parts};
 use crate::otlp;
 use crate::span::{Resource, Span};
 
-/// Spans in one request.
+/// Spans per request.
 const BATCH: usize = 512;
 
 impl Spool {
-    /// Sends what processes that are no more have left beside this one; what does not go out stays for the next start.
+    /// Sends the journals of ended processes in the same root; whatever fails stays for the next start.
     pub(in crate::layer) fn send_leftovers<E: SpanExporter>(&self, exporter: impl Fn() -> Option<E>) {
         let Some(root) = self.folder.parent() else { return };
         for folder in folders(root) {
@@ -59,7 +59,7 @@ impl Spool {
     }
 }
 
-/// The spans of a journal, and how many records are no OTLP. A torn record at the end is cut.
+/// The spans of a journal, and the number of records that are not OTLP. Ignores a torn record at the end.
 fn read(file: &Path) -> io::Result<(Vec<Span>, usize)> {
     let (mut spans, mut unreadable) = (Vec::new(), 0);
     let mut reader = io::BufReader::new(File::open(file)?);
@@ -99,7 +99,7 @@ fn send<E: SpanExporter>(spans: Vec<Span>, exporter: &impl Fn() -> Option<E>) ->
     })
 }
 
-/// Waits on this thread: the exporters block or are polled to their end.
+/// Waits on this thread: exporters either block or must be polled to completion.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {

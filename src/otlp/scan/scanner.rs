@@ -1,4 +1,4 @@
-//! One walk over a request: its items, and what a list of traces shows of them.
+//! A single pass over a request that collects its items and what a list of traces shows of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::otlp::wire::{Cursor, Fault, FaultKind, LEN, Payload};
 use crate::span::decoded::id_fault;
 use crate::span::{ContentFault, ItemPath, Refused, RefusedReason, Signal, SpanId, TimeUnit, TraceId};
 
-/// How many refused items are listed; the rest is counted.
-const LISTED: usize = 100;
+/// Maximum number of refused items listed; others are only counted.
+const MAX_LISTED: usize = 100;
 
-/// Bytes of memory that a part takes at most, here and in the store until it is written: itself, its place in the map of
-/// parts, its row among the chunks.
-const PART: usize = 2 * size_of::<Part>() + 160;
+/// Maximum memory of a part in bytes, here and in the store until it is written: the part, its entry in the map of parts, and its row among
+/// the chunks.
+const PART_MEMORY: usize = 2 * size_of::<Part>() + 160;
 
-/// The content of a request.
+/// The summary of a request.
 #[derive(Debug, Clone)]
 pub struct Scan {
-    /// What it carries.
+    /// The signal it carries.
     pub signal: Signal,
-    /// Its traces, in order of first appearance; log records without a trace come by session.
+    /// Its traces in order of first appearance; log records without a trace are grouped by session.
     pub parts: Vec<Part>,
-    /// How many spans or log records there are, refused ones too.
+    /// The number of spans or log records, including refused ones.
     pub items: usize,
     /// The first refused spans.
     pub refused: Vec<Refused>,
-    /// How many spans were refused in all.
+    /// The number of refused spans.
     pub refused_count: usize,
-    /// Bytes of the names that parts have from their resource: it has them once, each part is listed with them.
+    /// Bytes of names that parts take from their resource: the message has them once, but every part is listed with them.
     pub names_shared: usize,
     pub(in crate::otlp) layout: Layout,
 }
@@ -42,9 +42,9 @@ pub(super) struct Scanner<'k, 'm> {
     places: HashMap<Key, u32>,
     pub(super) scan: Scan,
     meter: Meter<'m>,
-    /// Why the first item cannot be read that cannot.
+    /// The fault of the first unreadable item.
     pub(super) broken: Option<Fault>,
-    /// How many items can be read.
+    /// The number of readable items.
     pub(super) whole: usize,
 }
 
@@ -57,10 +57,10 @@ fn content_fault(kind: &FaultKind) -> ContentFault {
     }
 }
 
-/// What is around an item.
+/// The surroundings of an item.
 struct Context {
     names: Names,
-    /// The part of items without a trace that name no session themselves.
+    /// The part of items that have neither a trace nor a session of their own.
     loose: Option<u32>,
     resource: u32,
     scope: u32,
@@ -117,7 +117,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         Ok(())
     }
 
-    /// Two passes: fields that concern all items may come after them.
+    /// Two passes, because fields that apply to all items may follow them.
     fn resource(
         &mut self,
         bytes: &[u8],
@@ -204,7 +204,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
             };
             match taken {
                 Err(fault) if fault.kind == FaultKind::Memory => return Err(fault),
-                // One that cannot be read is refused alone.
+                // An unreadable item is refused on its own.
                 Err(fault) => {
                     let reason = RefusedReason::Content(content_fault(&fault.kind));
                     self.refuse(Refused { path, reason });
@@ -275,7 +275,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
 
     fn refuse(&mut self, refused: Refused) {
         self.scan.refused_count += 1;
-        if self.scan.refused.len() < LISTED {
+        if self.scan.refused.len() < MAX_LISTED {
             self.scan.refused.push(refused);
         }
     }
@@ -316,7 +316,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         self.item(index, context, (&said, false, when), whole)
     }
 
-    /// The part of a trace. Spans of one trace often follow one another.
+    /// The part of a trace. Tries the latest one first, since spans of a trace often follow one another.
     fn trace(&mut self, trace_id: TraceId, context: &Context, whole: &Range<usize>) -> Result<u32, Fault> {
         let key = Key::Trace(trace_id);
         match self.scan.layout.found.last() {
@@ -325,14 +325,14 @@ impl<'k, 'm> Scanner<'k, 'm> {
         }
     }
 
-    /// The part with this key.
+    /// The part with this key, created if necessary.
     fn part(&mut self, key: Key, context: &Context, whole: &Range<usize>) -> Result<u32, Fault> {
         let parts = &mut self.scan.parts;
         let next = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         if let Some(index) = self.places.get(&key) {
             return Ok(*index);
         }
-        self.meter.take(PART, whole.start)?;
+        self.meter.take(PART_MEMORY, whole.start)?;
         let mut part = Part::new(key.clone());
         part.service.clone_from(&context.names.service);
         parts.push(part);

@@ -1,6 +1,6 @@
-//! Escapes in the source of a JSON string: their characters and places.
+//! Escapes in the source of a JSON string: their characters and positions.
 
-/// The next escape of a text from a place on: where it begins, its character, where it ends.
+/// The next escape at or after a position: its start, character and end.
 pub(super) fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, usize)> {
     while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
         let begin = at + found;
@@ -12,10 +12,10 @@ pub(super) fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, u
     None
 }
 
-/// Finds the places of a text in the one with its escapes, in order.
+/// Maps positions in the decoded text to positions in its source, in ascending order.
 pub(super) struct Places<'s> {
     source: &'s str,
-    /// A place behind an escape, or the beginning: in the source and in the text.
+    /// The end of an escape or the start of the text: in the source (`at`) and in the decoded text (`here`).
     at: usize,
     here: usize,
     /// The next escape.
@@ -45,7 +45,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// The character of an escape at the beginning of a text, and the escape's length.
+/// The character of an escape at the start of a text, and the length of the escape.
 fn escape(text: &str) -> Option<(char, usize)> {
     let letter = match text.as_bytes().get(1)? {
         b'"' => '"',

@@ -1,4 +1,4 @@
-//! The tokens of JSON in a text, and texts as strings of JSON.
+//! JSON tokens of a text, and quoting of text as JSON strings.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::json_tokens::{Kind, Tokens};
 /// A string, a number or a word of JSON.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
-    /// With its quotes.
+    /// Includes the quotes.
     pub(super) range: Range<usize>,
     pub(super) is_string: bool,
     pub(super) is_key: bool,
@@ -30,7 +30,7 @@ pub(super) fn is_number(token: &str) -> bool {
     token.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
 }
 
-/// Whether a text is JSON, but no lone number or word.
+/// Whether a text is a JSON object, array or string, not a lone number or word.
 pub(super) fn begins_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[', '"']) && is_json(text)
 }
@@ -48,12 +48,12 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token> {
     })
 }
 
-/// A string of JSON.
+/// Text as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A string of JSON without its quotes.
+/// Text as a JSON string, without the quotes.
 pub(super) fn escaped(text: &str) -> String {
     let quoted = quoted(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()

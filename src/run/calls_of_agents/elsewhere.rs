@@ -1,5 +1,5 @@
-//! What belongs to an agent and is on spans of other work: the name and the instructions that it was created with, and results that were handed in by a request
-//! of their own (Azure's agents).
+//! Facts about an agent that other spans record: the name and instructions it was created with, and results handed in by a separate
+//! request (Azure's agents).
 
 use super::prompts::is_prompt;
 use crate::hash::{HashMap, HashSet};
@@ -7,19 +7,19 @@ use crate::operation::{Kind, Message, Role, ToolCall};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 
-/// So many runs of one agent in a trace get the instructions of its creation: a copy each.
-const GIVEN: usize = 16;
+/// Maximum number of runs of one agent in a trace that get a copy of the instructions it was created with.
+const MAX_INSTRUCTION_COPIES: usize = 16;
 
 /// How an agent was created.
 struct Created {
     name: Option<String>,
     prompts: Vec<Message>,
-    /// How many have the instructions.
+    /// Number of runs that got the instructions.
     given: usize,
 }
 
-/// An agent's name and its instructions, from the span that created it, where the agent's own spans have only its id. Of two creations
-/// with one id, the later one counts.
+/// Gives an agent its name and instructions from the span that created it, where its own spans have only its id. Of two creations with
+/// one id, the later one counts.
 pub(super) fn give_definitions(nodes: &mut Nodes) {
     let mut known: HashMap<String, Created> = HashMap::default();
     for id in nodes.of_kind(Kind::AgentCreate) {
@@ -48,14 +48,14 @@ pub(super) fn give_definitions(nodes: &mut Nodes) {
             operation.agent.name = created.name.clone().or(operation.agent.name.take());
         }
         let heard = operation.input_messages.as_deref().unwrap_or_default();
-        if !created.prompts.is_empty() && created.given < GIVEN && !heard.iter().any(is_prompt) {
+        if !created.prompts.is_empty() && created.given < MAX_INSTRUCTION_COPIES && !heard.iter().any(is_prompt) {
             created.given += 1;
             operation.input_messages = Some(created.prompts.iter().chain(heard).cloned().collect::<Vec<_>>().into());
         }
     }
 }
 
-/// Results on requests below an agent come behind the agent's message that asked for them.
+/// Moves results on requests below an agent behind the agent's message that asked for them.
 pub(super) fn give_results(nodes: &mut Nodes) {
     let is_handed_in = |list: &Vec<Message>| {
         list.iter()
@@ -87,7 +87,7 @@ pub(super) fn give_results(nodes: &mut Nodes) {
     }
 }
 
-/// Messages with these results in their places; a result that is there already, or that nothing asked for, is left to the end.
+/// Messages with these results inserted behind their calls; results that are there already, or that nothing asked for, go to the end.
 fn among(said: Vec<Message>, results: Vec<Message>) -> Vec<Message> {
     let have: HashSet<String> = said.iter().filter_map(|message| message.tool_call_id.clone()).collect();
     let mut asked: HashMap<String, usize> = HashMap::default();

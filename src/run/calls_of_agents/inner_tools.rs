@@ -1,8 +1,8 @@
-//! Tools that ran while one model call went on, which has nothing but the final answer, or all its turns in one message.
+//! Tools that ran during one model call, which records only the final answer, or all its turns in one message.
 //!
-//! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything, records
-//! one call with the words that came last, and the tools below it. A tool that ended before these words cannot have followed them.
-//! Others (Mastra without its steps, Latitude's first spans of Claude Code) put the calls beside the words.
+//! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything,
+//! records one call with the last text, and the tools below it. A tool that ended before that text cannot have followed it. Others
+//! (Mastra without its steps, Latitude's first spans of Claude Code) record the calls in the same message as the text.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::run::node::Nodes;
 use crate::span::{SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
-/// Puts the calls of such tools, and their results, before the answer of the model call.
+/// Inserts the calls of such tools, and their results, before the answer of the model call.
 pub(super) fn show(nodes: &mut Nodes) {
     show_unseen(nodes);
     split_merged(nodes);
@@ -29,7 +29,7 @@ fn show_unseen(nodes: &mut Nodes) {
         return;
     }
     let calls = nodes.of_kind(Kind::Llm);
-    let shown = Shown::of(nodes, &calls);
+    let shown = ShownCalls::of(nodes, &calls);
     let mut by_call: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
     for (tool, call) in below {
         if is_inside(nodes, tool, call, &shown) {
@@ -47,11 +47,11 @@ fn show_unseen(nodes: &mut Nodes) {
     }
 }
 
-/// Takes apart answers that are several turns in one message: words beside calls that were all asked for, run and answered while
-/// the model call went on. The words came last.
+/// Splits answers that are several turns in one message: text plus calls that were all asked for, run and answered during the model
+/// call. The text came last.
 ///
-/// A client that runs tools while the answer still streams goes on with another call, which is given the results: so this is the last
-/// call of its agent, and no call has what the tools said. One whose span is around its tools (ADK) ends with them, where no words follow.
+/// A client that runs tools while the answer still streams passes the results to another call. So only the last call of an agent is
+/// split, and only if no call received the results. A call whose span is around its tools (ADK) ends with them, without further text.
 fn split_merged(nodes: &mut Nodes) {
     let mut merged: Vec<NodeId> = nodes
         .of_kind(Kind::Llm)
@@ -66,7 +66,7 @@ fn split_merged(nodes: &mut Nodes) {
     let last: HashMap<Option<NodeId>, NodeId> = calls.map(|call| (agents.known(call), call)).collect();
     merged.retain(|call| last.get(&agents.known(*call)) == Some(call));
     let mut given: HashSet<String> = HashSet::default();
-    let mut heard = Heard::default();
+    let mut heard = ExaminedRanges::default();
     for operation in nodes
         .of_kind(Kind::Llm)
         .into_iter()
@@ -84,7 +84,7 @@ fn split_merged(nodes: &mut Nodes) {
             let _ = by_id.insert(id, tool);
         }
     }
-    // A result is copied: each goes to one call, however many have its id.
+    // A result is copied to one call only, however many have its id.
     let mut taken: HashSet<NodeId> = HashSet::default();
     for call in merged {
         let Some((results, spans)) = results_inside(nodes, call, &given, &by_id, &mut taken) else {
@@ -110,7 +110,7 @@ fn split_merged(nodes: &mut Nodes) {
     }
 }
 
-/// Whether the answer of a call is words beside calls of tools, and nothing says that the calls came last.
+/// Whether the answer of a call is text plus tool calls, and nothing says that the calls came last.
 fn is_merged(nodes: &Nodes, call: NodeId) -> bool {
     let Some(node) = nodes.get(call).filter(|node| node.agent_turn.is_none()) else {
         return false;
@@ -123,7 +123,7 @@ fn is_merged(nodes: &Nodes, call: NodeId) -> bool {
     answer.role == Role::Assistant && answer.has_words() && answer.asks_for_tools() && !ends_with_calls
 }
 
-/// The results of all calls of an answer, if the tools ran while the model call went on and no other call was given what they said.
+/// The results of all calls of an answer, if the tools ran during the model call and no other call received the results.
 fn results_inside(
     nodes: &Nodes,
     call: NodeId,
@@ -153,7 +153,7 @@ fn results_inside(
     Some((results, spans))
 }
 
-/// Whether a model call had a tenth of its time left for words when a tool had ended.
+/// Whether a model call had a tenth of its time left to write text when a tool ended.
 fn has_time_for_words(from: UnixNanos, tool_ended: UnixNanos, to: UnixNanos) -> bool {
     let (left, whole) = (to.0.saturating_sub(tool_ended.0), to.0.saturating_sub(from.0));
     left.saturating_mul(10) >= whole
@@ -161,19 +161,19 @@ fn has_time_for_words(from: UnixNanos, tool_ended: UnixNanos, to: UnixNanos) -> 
 
 /// The calls that messages of any model call show.
 #[derive(Default)]
-struct Shown {
+struct ShownCalls {
     ids: HashSet<String>,
     names: HashSet<String>,
     /// The tools of calls without an id.
     names_without_id: HashSet<String>,
-    /// Whether there is a result that says of which call it is in no way.
+    /// Whether a result does not identify its call in any way.
     has_nameless_result: bool,
 }
 
-impl Shown {
+impl ShownCalls {
     fn of(nodes: &Nodes, calls: &[NodeId]) -> Self {
         let mut out = Self::default();
-        let mut heard = Heard::default();
+        let mut heard = ExaminedRanges::default();
         for operation in calls.iter().filter_map(|call| Some(&nodes.get(*call)?.operation)) {
             let said = operation.output_messages.iter().flatten();
             for message in said.chain(heard.new_of(operation)) {
@@ -206,12 +206,12 @@ impl Shown {
     }
 }
 
-/// Which messages of shared lists were looked at: calls that go on with one another have the same ones again and again.
+/// Ranges of shared lists that were examined already: calls that continue one another repeat the same messages.
 #[derive(Default)]
-struct Heard(HashMap<usize, Range<usize>>);
+struct ExaminedRanges(HashMap<usize, Range<usize>>);
 
-impl Heard {
-    /// What went into a call, without what went into one before it that has the same list.
+impl ExaminedRanges {
+    /// The input of a call, without messages that an earlier call with the same list had.
     fn new_of<'o>(&mut self, operation: &'o Operation) -> &'o [Message] {
         let Some(messages) = &operation.input_messages else { return &[] };
         let Some((number, list, range)) = messages.in_shared() else {
@@ -235,13 +235,13 @@ fn add(to: &mut HashSet<String>, text: &str) {
     }
 }
 
-/// Whether a message list is an answer in words alone.
+/// Whether a message list is one answer of text only.
 fn is_answer(list: &[Message]) -> bool {
     matches!(list, [answer] if answer.role == Role::Assistant && answer.has_words() && answer.tool_calls.is_empty())
 }
 
-/// Whether a tool that no message shows ran while the call went on.
-fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &Shown) -> bool {
+/// Whether a tool that no message shows ran during the call.
+fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &ShownCalls) -> bool {
     let (Some(tool), Some(call)) = (nodes.get(tool), nodes.get(call)) else {
         return false;
     };
@@ -254,7 +254,7 @@ fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &Shown) -> bool {
     call.agent_turn.is_none() && !shown.may_have(used) && ended && (tool.start > call.start || of_turn)
 }
 
-/// One turn that asked for all the tools, and their results: most clients run one after the other what was asked for at once.
+/// One turn that asks for all the tools, and their results: most clients run tools that were asked for together one after the other.
 fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
     let mut asking = Message {
         role: Role::Assistant,
@@ -273,7 +273,7 @@ fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
     (results, spans)
 }
 
-/// The place of a result that is not recorded.
+/// An empty message in place of a result that is not recorded.
 fn no_result(used: &ToolUse) -> Message {
     Message {
         role: Role::Tool,
@@ -308,7 +308,7 @@ mod tests {
             let _ = list.push(Message::default());
         }
         let list = Arc::new(list);
-        let mut heard = Heard::default();
+        let mut heard = ExaminedRanges::default();
         let mut looked_at = |count: usize| {
             let messages = Messages::shared(&list, count, 0);
             let operation = Operation {

@@ -1,4 +1,4 @@
-//! What is below agents and workflows, and which of them describe model calls that no span records.
+//! Finds the calls and tools below agents and workflows, and those agents and workflows that describe unrecorded model calls.
 
 use super::messages::{describes_calls, has_described_messages, may_describe_calls};
 use crate::dialect::span_names;
@@ -7,24 +7,24 @@ use crate::run::id::{IdVec, NodeId};
 use crate::run::node::Nodes;
 use crate::span::UnixNanos;
 
-/// What is below agents and workflows.
+/// The calls and tools below agents and workflows.
 pub(super) struct Described {
-    /// For each agent the model calls that are its own, by start.
+    /// Each agent's own model calls, by start.
     pub(super) own_calls: IdVec<NodeId, Vec<NodeId>>,
-    /// For each agent and workflow the tools that are its own.
+    /// Each agent's and workflow's own tools.
     pub(super) tools: IdVec<NodeId, Vec<NodeId>>,
-    /// Whether a model call is below, or an agent that describes its own, and no tool between: what a tool does is another's
-    /// work.
+    /// Whether a model call, or an agent that describes its own, is below with no tool in between: a tool's inner work belongs to
+    /// others.
     covered: IdVec<NodeId, bool>,
-    /// The same, in tools too: counts of the agent may be theirs.
+    /// The same, but also inside tools: the agent's counts may be theirs.
     pub(super) within: IdVec<NodeId, bool>,
     /// Whether a model call of another agent is below.
     pub(super) around: IdVec<NodeId, bool>,
-    /// Whether a tool with a call's id is below, which only a model gives, and no tool between.
+    /// Whether a tool with a call id, which only a model assigns, is below with no tool in between.
     asks: IdVec<NodeId, bool>,
-    /// Whether a step below ended the run by itself: what was answered is not a model's.
+    /// Whether a step below ended the run by itself: the answer is not a model's.
     ended: IdVec<NodeId, bool>,
-    /// When model calls without an agent above began.
+    /// Start times of model calls without an agent above.
     outside: Vec<UnixNanos>,
     has_calls: bool,
 }
@@ -81,7 +81,7 @@ impl Described {
         this
     }
 
-    /// Marks what is above, up to the first of a kind. Each node is passed once.
+    /// Marks the ancestors of a node up to the first of a kind. Each node is visited once.
     fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId, until: Kind) {
         for up in nodes.ancestors(below) {
             if known.is_set(up) || nodes.kind(up) == until {
@@ -91,7 +91,7 @@ impl Described {
         }
     }
 
-    /// A step of a workflow that a client takes for an agent by its name (LangGraph's `route_to_agent`): nothing about it is an agent's.
+    /// Corrects workflow steps that a client takes for agents by their name (LangGraph's `route_to_agent`): nothing else makes them agents.
     pub(super) fn no_agents(&self, nodes: &mut Nodes) {
         let owners = nodes.nearest_above(may_describe_calls);
         let is_step = |id: &NodeId| {
@@ -112,14 +112,14 @@ impl Described {
         }
     }
 
-    /// Whether an agent has what only a model call has.
+    /// Whether an agent's span has data that only a model call has.
     fn describes_own(&self, nodes: &Nodes, agent: NodeId) -> bool {
         nodes
             .get(agent)
             .is_some_and(|node| describes_calls(&node.operation, self.asks.is_set(agent)))
     }
 
-    /// Whether this one describes a call. A workflow describes calls only if nothing else does.
+    /// Whether this span describes a call. A workflow describes calls only if nothing else does.
     pub(super) fn describes(&self, nodes: &Nodes, owner: NodeId) -> bool {
         let is_open = !self.covered.is_set(owner) && !self.ended.is_set(owner);
         let Some(node) = nodes.get(owner).filter(|_| is_open) else {
@@ -140,8 +140,7 @@ impl Described {
     }
 }
 
-/// Whether a step of a workflow says that the run ends with it: a guard of LangChain's middleware (`jump_to`), which answers in a model's
-/// place.
+/// Whether a workflow step ends the run, as a guard of LangChain's middleware does (`jump_to`), which answers in place of a model.
 fn ends_the_run(operation: &Operation) -> bool {
     let is_step = matches!(operation.kind, Kind::Chain | Kind::Guardrail);
     let output = operation.output.get().filter(|_| is_step);

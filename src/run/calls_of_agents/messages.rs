@@ -1,4 +1,4 @@
-//! The messages, words of both sides and counts with which agents and workflows describe calls of a model.
+//! The messages, input and output text and counts by which agents and workflows describe model calls.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ pub(super) fn may_describe_calls(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 
-/// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides and a model. Words alone are those of
-/// any function that gives back a text (TruLens records each). `asks`: tools below have the ids of calls, which only a model gives.
+/// Whether an agent's span has data that only a model call has: messages, tokens, or input and output text with a model. Text alone may
+/// be of any function that returns some (TruLens records each). `asks`: tools below have call ids, which only a model assigns.
 pub(super) fn describes_calls(operation: &Operation, asks: bool) -> bool {
     if operation.output_messages.is_some() || operation.usage != TokenCount::default() {
         return true;
@@ -39,7 +39,7 @@ pub(super) fn has_described_messages(operation: &Operation) -> bool {
     speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
 }
 
-/// Whether a list begins with what the model was given: a question, with the prompt before it, and then the answer.
+/// Whether a list begins with the model's input (a question, possibly with the prompt before it), followed by the answer.
 pub(super) fn is_exchange(list: &[Message]) -> bool {
     let given = opening(list);
     given > 0 && given < list.len() && list.iter().take(given).any(|message| message.role == Role::User)
@@ -50,13 +50,13 @@ pub(super) fn opening(list: &[Message]) -> usize {
     list.iter().take_while(|message| message.role != Role::Assistant).count()
 }
 
-/// Whether a text is somebody's words, not what a program prints of its values.
+/// Whether a text is natural language, not a program's printed values.
 fn is_words(text: &str) -> bool {
     let text = text.trim();
     !text.is_empty() && !text.starts_with(['{', '[', '<'])
 }
 
-/// The messages of one side: as they were read, else those in the whole; `with_words`: else a bare text.
+/// The messages of one side: as read, else those in the recorded value; `with_words`: else a bare text.
 pub(super) fn messages_of(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
     let only_prompts = |list: &[Message]| list.iter().all(is_prompt);
     let prompts = list.filter(|list| only_prompts(list)).unwrap_or_default();

@@ -9,8 +9,8 @@ pub(super) fn is_prompt(message: &Message) -> bool {
     matches!(message.role, Role::System | Role::Developer)
 }
 
-/// A system prompt alone on an agent's span is what its calls are given: the first of them gets it where none has any. It stays where
-/// no call has words.
+/// Moves a system prompt alone on an agent's span, which is the prompt of its calls, to the first of them if none has one. It stays
+/// if no call has text.
 pub(super) fn settle(nodes: &mut Nodes) {
     let has_prompts = |node: &Node| {
         node.operation
@@ -27,7 +27,7 @@ pub(super) fn settle(nodes: &mut Nodes) {
     if owners.is_empty() {
         return give_prompts(nodes);
     }
-    // Prompts come first: histories are not gone through for each call.
+    // Prompts come first in a list, so histories need not be searched.
     let given: HashSet<String> = nodes
         .list
         .iter()
@@ -45,8 +45,8 @@ pub(super) fn settle(nodes: &mut Nodes) {
     give_prompts(nodes);
 }
 
-/// Gives the prompts of agents to their first calls, where no call of theirs has one. An agent that has other messages, too, keeps them
-/// all: they are what it was asked.
+/// Gives the prompts of agents to their first calls, if none of their calls has one. An agent with other messages keeps them all:
+/// they are its question.
 fn give_prompts(nodes: &mut Nodes) {
     let has_prompts = |node: &Node| node.operation.input_messages.iter().flatten().next().is_some_and(is_prompt);
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
@@ -56,7 +56,7 @@ fn give_prompts(nodes: &mut Nodes) {
             continue;
         };
         let heard = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
-        // The agent's span describes it, so that its words are known.
+        // The agent's span describes the call, so its text is known.
         let is_turn = nodes.get(call).is_some_and(|node| node.agent_turn.is_some());
         let first = first_calls
             .entry(agent)

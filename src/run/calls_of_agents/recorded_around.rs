@@ -1,4 +1,4 @@
-//! Agents whose calls are under the agent around them.
+//! Agents whose calls are recorded under the agent around them.
 
 use super::WHOLE_HISTORIES;
 use super::known::Described;
@@ -9,7 +9,7 @@ use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 
 impl Described {
-    /// Whether a model call of the agent around this one gives its answer while it runs: one agent recorded by two spans.
+    /// Whether a model call of the agent around this one gives this one's answer while it runs: two spans record one agent.
     pub(super) fn is_recorded_around(&self, nodes: &Nodes, owner: NodeId, node: &Node) -> bool {
         let around = nodes.ancestors(owner).take_while(|up| nodes.kind(*up) != Kind::Tool);
         let around = around.into_iter().find(|up| nodes.kind(*up) == Kind::Agent);

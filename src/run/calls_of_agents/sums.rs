@@ -1,6 +1,6 @@
 //! Tokens and cost that an agent records for all its calls at once.
 //!
-//! How much each call took is not recorded. The last call has the sum, with a finding: totals over model calls are right.
+//! The share of each call is not recorded. The last call gets the sum, with a finding, so that totals over model calls are right.
 
 use crate::operation::{Cost, Operation, TokenCount};
 use crate::run::id::NodeId;
@@ -8,7 +8,7 @@ use crate::run::node::{Node, Nodes};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
-/// Gives the last of these calls what the agent alone counts. What any of them counts itself is in the agent's sum.
+/// Gives the last of these calls the counts that only the agent has. Counts of any call itself are part of the agent's sum.
 pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
     let Some((last, _)) = calls.split_last() else { return };
     let counts = |call: &NodeId| nodes.get(*call).map(|node| (node.operation.usage, node.operation.cost));
@@ -28,7 +28,7 @@ pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
     };
     let Some(call) = nodes.get_mut(*last) else { return };
     let mut given = give(&mut noted, &mut call.operation, (no_usage, no_cost));
-    // Calls may count only what they read (Logfire's spans of the Claude Agent SDK).
+    // Calls may count only input tokens (Logfire's spans of the Claude Agent SDK).
     let (usage, sum) = (&mut call.operation.usage, &mut noted.usage);
     for (is_unknown, own, sum) in [
         (no_input, &mut usage.input, &mut sum.input),
@@ -49,7 +49,7 @@ pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
     }
 }
 
-/// Moves an agent's tokens and cost to a call, each where it may; what was moved, in words.
+/// Moves an agent's tokens and cost to a call, as far as each is allowed. Returns a description of what was moved.
 pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (bool, bool)) -> Option<&'static str> {
     let usage = usage && !agent.usage.is_empty();
     let cost = cost && agent.cost != Cost::default();
@@ -67,7 +67,7 @@ pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (
     }
 }
 
-/// Gives each turn the tokens that its message has on the agent's span, where every turn's are there and are the agent's sum.
+/// Gives each turn the tokens of its message on the agent's span, if all turns have them and they add up to the agent's sum.
 pub(super) fn give_each(agent: &mut Node, turns: &mut [Node]) {
     let (input, output) = (
         std::mem::take(&mut agent.beside.turn_input),
@@ -78,7 +78,7 @@ pub(super) fn give_each(agent: &mut Node, turns: &mut [Node]) {
     if !is_all(&input, usage.input) || !is_all(&output, usage.output) {
         return;
     }
-    // What else the agent counts is of all of them.
+    // The agent's other counts cover all of them.
     let rest = TokenCount {
         input: None,
         output: None,

@@ -1,4 +1,4 @@
-//! Calls that no model's output shows, of an agent whose span has only its answer.
+//! Calls missing from every model output, of an agent whose span has only its answer.
 
 use crate::hash::HashSet;
 use crate::operation::{Message, Role, ToolCall, ToolCallId, ToolUse};
@@ -10,8 +10,8 @@ use crate::trace::{Finding, FindingKind};
 /// A model's output, and the results that followed.
 pub(super) type Round = (Option<Message>, Vec<Message>);
 
-/// The turn that asked for tools whose spans have a call's id, if the agent's span has only the answer: only a model gives
-/// a tool run such an id. With the tools. What the history shows is no turn of this answer.
+/// The turn that asked for tools whose spans have a call id, and these tools, if the agent's span has only the answer: only a model
+/// assigns such ids. Calls that the history shows are not part of this answer.
 pub(super) fn round(nodes: &Nodes, history: &[Message], rounds: &[Round], tools: &[NodeId]) -> Option<(Round, Vec<SpanId>)> {
     let [(Some(answer), _)] = rounds else { return None };
     if !answer.tool_calls.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn round(nodes: &Nodes, history: &[Message], rounds: &[Round], tools:
     (!spans.is_empty()).then_some(((Some(asking), results), spans))
 }
 
-/// The call that a tool ran for, and its result, as messages have them.
+/// The call that a tool ran for, and its result, in the form of messages.
 pub(super) fn call_and_result(used: &ToolUse) -> (ToolCall, Option<Message>) {
     let call = ToolCall {
         id: used.call_id.clone().map(ToolCallId::Recorded),

@@ -1,14 +1,13 @@
-//! Which messages of a model input are known already, and as what.
+//! Matches the messages of a model input with known messages.
 //!
-//! A call mostly gets what the call before it got, its answer and something new. But a history may be cut at the front, put
-//! together as a summary, or lose messages to a limit of the client: so the messages are compared backwards, from the last
-//! answer that is known, with the input of that answer's call. What is not found there is looked for in the
-//! whole conversation.
+//! A call usually receives the input of the call before it, that call's answer and new messages. But a history may be cut at the
+//! front, summarized, or lose messages to a limit of the client. So messages are compared backwards from the last known answer with
+//! the input of that answer's call. Those not found there are searched for in the whole conversation.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::draft::Conversation;
+use super::draft::DraftConversation;
 use super::garbled;
 use super::history::{History, SharedInput};
 use super::keys::{Key, Sign, Speaker};
@@ -19,19 +18,19 @@ use crate::run::id::{MessageId, NodeId};
 use crate::run::names;
 use crate::run::results::answer_text;
 
-/// How many messages of the same words or ids are looked at.
-const LOOKED_AT: usize = 64;
+/// Maximum number of messages with the same text or id examined.
+const MAX_CANDIDATES: usize = 64;
 
-/// A text that is compared with the beginning of another has at least so many bytes.
-const LEAST_BEGINNING: usize = 16;
+/// Minimum size in bytes of a text that counts as the beginning of another.
+const MIN_BEGINNING_LEN: usize = 16;
 
-/// What is known of one model input.
+/// The result of matching one model input.
 pub(super) struct KnownInput {
-    /// For each message of the input the one of the conversation that it is.
+    /// For each message of the input, the message of the conversation that it repeats.
     pub(super) messages: Vec<Option<MessageId>>,
     /// Messages that only repeat a system prompt or a result, without its role.
     pub(super) repeated: Vec<usize>,
-    /// Whether something is missing that the call before had.
+    /// Whether messages are missing that the call before had.
     pub(super) cut: bool,
 }
 
@@ -39,11 +38,11 @@ pub(super) struct KnownInput {
 pub(super) struct Input<'a> {
     pub(super) messages: &'a [Message],
     pub(super) names: &'a [Vec<Key>],
-    /// The client dropped attributes of this call.
+    /// Whether the client dropped attributes of this call.
     pub(super) is_partial: bool,
-    /// The provider keeps the history: the input is what is new.
+    /// Whether the provider stores the history, so that the input has only new messages.
     pub(super) is_stored: bool,
-    /// These messages are the rest of an input that several calls share: what came before was walked through.
+    /// These messages are the rest of an input that several calls share; the part before was walked through already.
     pub(super) behind: Option<&'a SharedInput>,
 }
 
@@ -54,14 +53,14 @@ impl Input<'_> {
     }
 }
 
-/// Of the messages that several calls were given, so many more than an input has are compared with it.
-const LOOKED_BACK: usize = 1_024;
+/// Maximum number of messages of a shared history compared with an input, on top of four times the input's length.
+const MAX_LOOKBACK: usize = 1_024;
 
-impl Conversation {
+impl DraftConversation {
     pub(super) fn align(&self, input: &Input<'_>) -> KnownInput {
         let mut search = Search::of(self, input);
         let anchor = self.anchor(input);
-        let most = LOOKED_BACK + 4 * input.messages.len();
+        let most = MAX_LOOKBACK + 4 * input.messages.len();
         let history = match (input.behind, anchor) {
             (Some(before), _) => Cow::Borrowed(self.history_behind(before, anchor.map(|(_, id)| id))),
             (None, Some((_, id))) => self.history_with(id, most),
@@ -80,7 +79,7 @@ impl Conversation {
         search.finish(history)
     }
 
-    /// The last answer that is known, with its place in the input.
+    /// The last known answer, with its place in the input.
     fn anchor(&self, input: &Input<'_>) -> Option<(usize, MessageId)> {
         let messages = input.messages.iter().zip(input.names).enumerate().rev();
         let answers = messages.filter(|(_, (message, names))| message.role == Role::Assistant && !names.is_empty());
@@ -89,10 +88,10 @@ impl Conversation {
             .find_map(|(place, id)| Some((place, id?)))
     }
 
-    /// The latest message that this assistant's message may be.
+    /// The latest message that this assistant's message may repeat.
     fn latest(&self, input: &Input<'_>, message: &Message, names: &[Key]) -> Option<MessageId> {
         let of_id = |call: &ToolCall| {
-            let known = self.by_id.get(call.id.as_deref()?)?.iter().rev().take(LOOKED_AT);
+            let known = self.by_id.get(call.id.as_deref()?)?.iter().rev().take(MAX_CANDIDATES);
             known
                 .filter_map(|at| self.calls.get(*at))
                 .find(|known| is_same_call(&known.call, call) && !input.passed(known.message))
@@ -100,12 +99,12 @@ impl Conversation {
         };
         let known = message.tool_calls.iter().filter_map(of_id).max().or_else(|| {
             let of_key = |key: &Key| {
-                let list = self.by_key.get(key)?.iter().rev().take(LOOKED_AT);
+                let list = self.by_key.get(key)?.iter().rev().take(MAX_CANDIDATES);
                 list.copied().find(|at| self.is_same(*at, message, names) && !input.passed(*at))
             };
             names.iter().filter_map(of_key).max()
         });
-        // What a stream left of an answer without words has none of its names.
+        // The remains of a streamed answer without text share none of its keys.
         known.or_else(|| {
             let last = self.last_call.filter(|_| !message.tool_calls.is_empty())?;
             let last = self.last_of(self.histories.get(&last)?)?;
@@ -114,7 +113,7 @@ impl Conversation {
         })
     }
 
-    /// Input and output of a call: the last call if this was part of it, else the call with this answer.
+    /// Input and output of a call: the last call if it contains this message, else the call with this answer.
     fn history_with(&self, id: MessageId, most: usize) -> Cow<'_, [MessageId]> {
         let of = |call: NodeId| self.histories.get(&call);
         let last = self.last_call.and_then(of).filter(|history| self.is_in(id, history));
@@ -122,7 +121,7 @@ impl Conversation {
         history.map(|history| self.listed(history, most)).unwrap_or_default()
     }
 
-    /// Input and output of the last call. A provider that keeps the history receives nothing twice, unless the call
+    /// Input and output of the last call. A provider that stores the history receives nothing twice, unless the call
     /// failed.
     fn last_history(&self, is_stored: bool, most: usize) -> Cow<'_, [MessageId]> {
         let history = self.last_call.and_then(|last| self.histories.get(&last));
@@ -144,7 +143,7 @@ impl Conversation {
         &history.own
     }
 
-    /// Whether a message is this one of the conversation: its calls, where both have calls, else its words.
+    /// Whether a message is this one of the conversation, by calls if both have calls, else by text.
     fn is_same(&self, at: MessageId, message: &Message, names: &[Key]) -> bool {
         let Some(draft) = self.messages.get(at) else { return false };
         let known = || draft.calls.iter().filter_map(|at| self.calls.get(*at));
@@ -180,7 +179,7 @@ impl Conversation {
     }
 }
 
-/// A history may contain no more of a call than its tool.
+/// Whether only the tool of a call is known, as histories may record it.
 fn is_only_named(call: &ToolCall) -> bool {
     call.id.is_none() && call.arguments.is_none() && call.arguments_text.is_none()
 }
@@ -193,17 +192,17 @@ fn is_same_call(one: &ToolCall, other: &ToolCall) -> bool {
 }
 
 struct Search<'a> {
-    conversation: &'a Conversation,
+    conversation: &'a DraftConversation,
     input: &'a Input<'a>,
     known: KnownInput,
-    /// Which keys of which messages were found; made when a message is looked for in the whole conversation.
+    /// Keys of messages found so far; built when the whole conversation is searched.
     used: Option<HashSet<(MessageId, Key)>>,
     /// The ids of all calls in the input.
     ids: OnceCell<HashSet<&'a str>>,
 }
 
 impl<'a> Search<'a> {
-    fn of(conversation: &'a Conversation, input: &'a Input<'a>) -> Self {
+    fn of(conversation: &'a DraftConversation, input: &'a Input<'a>) -> Self {
         Self {
             conversation,
             input,
@@ -217,11 +216,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Compares messages with a history, both from their ends. `behind`: only messages after this one.
+    /// Compares messages with a history, backwards from both ends. `behind`: only messages after this one.
     fn backwards(&mut self, places: std::ops::Range<usize>, history: &[MessageId], behind: Option<MessageId>) {
-        // Everything from here on was passed.
+        // The history from here on was visited.
         let mut end = history.len();
-        // What was found last, and by which names: it may come in pieces.
+        // The message found last, and by which keys: it may be repeated in pieces.
         let mut last: Option<MessageId> = None;
         let mut pieces: Vec<Key> = Vec::new();
         let mut by_key: Option<HashMap<Key, Vec<usize>>> = None;
@@ -246,7 +245,7 @@ impl<'a> Search<'a> {
                 let before = |key: &Key| {
                     let list = by_key.get(key)?;
                     let passed = list.partition_point(|at| *at < end);
-                    let list = list.get(..passed)?.iter().rev().take(LOOKED_AT);
+                    let list = list.get(..passed)?.iter().rev().take(MAX_CANDIDATES);
                     list.copied().find(|next| at(*next).is_some_and(|id| self.is(id, place)))
                 };
                 names.iter().filter_map(before).max()
@@ -301,7 +300,7 @@ impl<'a> Search<'a> {
         known.iter().any(|id| given.contains(id))
     }
 
-    /// Whether one is the other, cut off.
+    /// Whether one is a truncated copy of the other.
     fn is_cut(&self, id: MessageId, message: &Message) -> bool {
         let known = self.conversation.messages.get(id).map(|draft| &draft.message);
         known.is_some_and(|known| {
@@ -311,7 +310,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// A message of the whole conversation that no message of this input was found to be.
+    /// Searches the whole conversation for a message that this input has not matched yet.
     fn elsewhere(&mut self, place: usize, behind: Option<MessageId>) -> Option<MessageId> {
         let (message, names) = (self.input.messages.get(place)?, self.input.names.get(place)?);
         let conversation = self.conversation;
@@ -331,13 +330,13 @@ impl<'a> Search<'a> {
         let is_free = |id: MessageId, key: Key| !self.input.passed(id) && !is_used(id, key);
         let is_behind = |id: MessageId| behind.is_none_or(|behind| id > behind);
         let of_key = |key: &Key| {
-            let list = conversation.by_key.get(key)?.iter().rev().take(LOOKED_AT);
+            let list = conversation.by_key.get(key)?.iter().rev().take(MAX_CANDIDATES);
             list.copied().find(|id| is_behind(*id) && is_free(*id, *key) && self.is(*id, place))
         };
         names.iter().filter_map(of_key).max()
     }
 
-    /// Whether a message whose role may be lost repeats a system prompt, an answer or a tool's result.
+    /// Whether a message whose role may be lost repeats a system prompt, an answer or a tool result.
     fn is_repeated(&self, place: usize) -> bool {
         let (Some(message), Some(names)) = (self.input.messages.get(place), self.input.names.get(place)) else {
             return false;
@@ -350,7 +349,7 @@ impl<'a> Search<'a> {
             return false;
         }
         let under = |speaker: Speaker| {
-            let as_words = |key: &Key| key.said_by(speaker);
+            let as_words = |key: &Key| key.with_speaker(speaker);
             names
                 .iter()
                 .filter_map(as_words)
@@ -372,8 +371,8 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Conversation {
-    /// The places of a history, by the keys of its messages.
+impl DraftConversation {
+    /// Index from message key to positions in the history.
     fn places_by_key(&self, history: &[MessageId]) -> HashMap<Key, Vec<usize>> {
         let mut out: HashMap<Key, Vec<usize>> = HashMap::default();
         for (place, id) in history.iter().enumerate() {
@@ -385,8 +384,8 @@ impl Conversation {
     }
 }
 
-impl Conversation {
-    /// A history in one list. Of what a shared input became, no more than the last `most` messages.
+impl DraftConversation {
+    /// A history as one list, with at most the last `most` messages of a shared input.
     pub(super) fn listed<'a>(&'a self, history: &'a History, most: usize) -> Cow<'a, [MessageId]> {
         let shared = history.shared.and_then(|shared| {
             let input = self.shared_inputs.get(&shared.input)?;
@@ -418,7 +417,7 @@ impl Conversation {
     }
 }
 
-/// Whether one text is the beginning of the other, but for the mark that it was cut.
+/// Whether one text is the beginning of the other, ignoring a truncation mark.
 fn is_beginning(one: &str, other: &str) -> bool {
     let bare = |text: &str| {
         let mut text = text.trim_end();
@@ -429,5 +428,5 @@ fn is_beginning(one: &str, other: &str) -> bool {
     };
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let length = bare(short);
-    length >= LEAST_BEGINNING && short.get(..length).is_some_and(|begin| long.starts_with(begin))
+    length >= MIN_BEGINNING_LEN && short.get(..length).is_some_and(|begin| long.starts_with(begin))
 }

@@ -1,8 +1,8 @@
-//! What a later input contains of an answer and its own span does not: text, ids, further calls.
+//! Completes answers from later inputs with what their own spans lack: text, ids, further calls.
 
 use std::collections::VecDeque;
 
-use super::draft::Conversation;
+use super::draft::DraftConversation;
 use super::garbled;
 use super::keys::{Keys, canonical};
 use crate::hash::{HashMap, HashSet};
@@ -10,8 +10,8 @@ use crate::operation::{Message, ToolCall, ToolCallId};
 use crate::run::fill;
 use crate::run::id::{CallId, MessageId};
 
-/// Calls of an answer that only a later input contains, if it contains all that the answer's own span has. An id that is known
-/// is a call of another answer: a client may join answers.
+/// Calls of an answer that only a later input contains, if it also contains all calls on the answer's own span. A known id belongs to
+/// a call of another answer: a client may join answers.
 fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<CallId>>) -> Vec<ToolCall> {
     if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
         return Vec::new();
@@ -25,8 +25,8 @@ fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<Cal
     later.tool_calls.iter().filter(is_new).cloned().collect()
 }
 
-impl Conversation {
-    /// The same calls under other ids: answers may name these.
+impl DraftConversation {
+    /// Learns other ids of the same calls: results may name these.
     pub(super) fn learn_ids(&mut self, id: MessageId, message: &Message) {
         let unknown = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !self.by_id.contains_key(id));
         if !message.tool_calls.iter().any(|call| unknown(&call)) {
@@ -49,8 +49,7 @@ impl Conversation {
         }
     }
 
-    /// Whether a later input contains more of an answer than the call's own span: its text, its calls' arguments or further
-    /// calls, which the answer then has.
+    /// Adds to an answer the text, arguments of calls or further calls that only a later input contains. Returns whether it did.
     pub(super) fn complete(&mut self, id: MessageId, message: &Message, keys: &mut Keys) -> bool {
         let Some(draft) = self.messages.get_mut(id) else { return false };
         let fills = !draft.message.has_words() || !message.tool_calls.is_empty();
@@ -79,12 +78,12 @@ impl Conversation {
         true
     }
 
-    /// Gives an answer the calls that a history has for it.
+    /// Replaces the calls of an answer with those in a history.
     fn replace_calls(&mut self, id: MessageId, message: &Message, keys: &mut Keys) -> bool {
         let Some(draft) = self.messages.get_mut(id) else { return false };
         draft.message.tool_calls.clone_from(&message.tool_calls);
         draft.keys = keys.of(&draft.message);
-        // What was taken for a twin may be another one of them.
+        // A call that was taken for a twin may be another one of these.
         for id in message.tool_calls.iter().filter_map(|call| call.id.as_deref()) {
             if let Some(known) = self.by_id.get_mut(id) {
                 known.retain(|call| !draft.calls.contains(call));
@@ -104,7 +103,7 @@ impl Conversation {
         true
     }
 
-    /// Adds a further piece to an answer.
+    /// Adds another piece to an answer.
     pub(super) fn extend(&mut self, id: MessageId, message: &Message, keys: &mut Keys) {
         let Some(draft) = self.messages.get_mut(id) else { return };
         draft.message.parts.extend(message.parts.iter().cloned());

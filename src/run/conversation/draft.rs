@@ -1,4 +1,4 @@
-//! A conversation while it is being put together: each message once, under all keys by which it is recognised again.
+//! A conversation under construction: each message once, under all keys by which a repetition is recognised.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use crate::run::id::{CallId, ConversationId, IdVec, MessageId, NodeId, ScopeId};
 #[derive(Debug, Clone)]
 pub(in crate::run) struct DraftMessage {
     pub(in crate::run) message: Message,
-    /// The model call that wrote it, or whose input it is in.
+    /// The model call that wrote it, or whose input contains it.
     pub(in crate::run) node: NodeId,
     /// Whether a model call of this trace wrote it.
     pub(in crate::run) is_turn: bool,
@@ -20,68 +20,68 @@ pub(in crate::run) struct DraftMessage {
     pub(in crate::run) branch: bool,
     /// The calls of this message, in order.
     pub(in crate::run) calls: Vec<CallId>,
-    /// By what the message is known as it is now.
+    /// The keys of the message in its current form.
     pub(super) keys: Vec<Key>,
 }
 
 /// One tool call that a message asks for.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct DraftCall {
-    /// The call as its message has it, with an id that was learned later.
+    /// The call as in its message, with an id that may have been learned later.
     pub(in crate::run) call: ToolCall,
-    /// The id that its message has for it and for a call before it.
+    /// The id that its message uses both for it and for an earlier call.
     pub(in crate::run) shared_id: Option<String>,
     /// The message that contains it.
     pub(in crate::run) message: MessageId,
-    /// Its place in the message.
+    /// Its index in the message.
     pub(in crate::run) index: usize,
     /// The model call that asked.
     pub(in crate::run) by: Option<NodeId>,
-    /// The result as a later model input has it.
+    /// The result as a later model input shows it.
     pub(in crate::run) result: Option<SeenResult>,
     /// Tool nodes that ran it, in order.
     pub(in crate::run) tools: Vec<NodeId>,
 }
 
-/// A tool's result in a model's input.
+/// A tool result in a model input.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct SeenResult {
     pub(in crate::run) message: Message,
-    /// The model call whose input it is in.
+    /// The model call whose input contains it.
     pub(in crate::run) node: NodeId,
-    /// A hash of [`answer_key`](super::keys::answer_key), once that was asked for: each later input of the model may ask again.
+    /// A hash of [`answer_key`](super::keys::answer_key), cached because every later model input may need it again.
     pub(in crate::run) answer_hash: OnceLock<u64>,
 }
 
-/// A conversation while it is being put together.
+/// A conversation under construction.
 #[derive(Debug, Default)]
-pub(in crate::run) struct Conversation {
-    /// The scopes that speak in it; the first one owns it.
+pub(in crate::run) struct DraftConversation {
+    /// The scopes that take part in it; the first one owns it.
     pub(in crate::run) scopes: Vec<ScopeId>,
     pub(in crate::run) messages: IdVec<MessageId, DraftMessage>,
     pub(in crate::run) calls: IdVec<CallId, DraftCall>,
-    /// Results that name a call that nobody made.
+    /// Results that name a call that no message asks for.
     pub(in crate::run) stray_results: Vec<SeenResult>,
-    /// Id and text of the stray results: each is kept once.
+    /// Ids and texts of the stray results, to keep each once.
     pub(super) known_strays: HashSet<(Option<String>, String)>,
     pub(super) by_key: HashMap<Key, Vec<MessageId>>,
-    /// The first words of a user.
+    /// The first user message.
     pub(super) opening: Option<Key>,
-    /// The calls of each id, in the order in which they were asked: a model may number its calls from 0 in every answer.
+    /// The calls of each id, in the order they were asked: a model may number its calls from 0 in every answer.
     pub(super) by_id: HashMap<String, Vec<CallId>>,
-    /// For each model call the messages of its input and its output, in this order, without system prompts.
+    /// For each model call, the messages of its input followed by its output, without system prompts.
     pub(super) histories: HashMap<NodeId, History>,
-    /// The inputs that several model calls share, by their numbers.
+    /// Inputs that several model calls share, by number.
     pub(super) shared_inputs: HashMap<usize, SharedInput>,
     pub(super) last_call: Option<NodeId>,
-    /// Model calls that are known to have output.
+    /// Model calls with known output.
     pub(super) with_turn: HashSet<NodeId>,
 }
 
 /// The conversations of a run.
-pub(in crate::run) type Conversations = IdVec<ConversationId, Conversation>;
+pub(in crate::run) type Conversations = IdVec<ConversationId, DraftConversation>;
 
-/// Where a new message comes from.
+/// The source of a new message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A model call of this trace wrote it.
@@ -92,18 +92,18 @@ pub(super) enum Origin {
     Branch,
 }
 
-impl Conversation {
-    /// The calls of each id, in the order in which they were asked.
+impl DraftConversation {
+    /// The calls of each id, in the order they were asked.
     pub(in crate::run) fn calls_by_id(&self) -> impl Iterator<Item = (&String, &[CallId])> {
         self.by_id.iter().map(|(id, calls)| (id, calls.as_slice()))
     }
 
-    /// Gives back the room for messages that do not come.
+    /// Frees capacity for messages that never came.
     pub(super) fn give_room_back(&mut self) {
         self.messages.shrink_to_fit();
     }
 
-    /// Adds a message that is new.
+    /// Adds a new message.
     pub(super) fn add_message(&mut self, message: Message, keys: Vec<Key>, node: NodeId, origin: Origin) -> MessageId {
         let is_turn = origin == Origin::Turn;
         if is_turn {
@@ -124,7 +124,7 @@ impl Conversation {
         at
     }
 
-    /// Makes a message known by its keys, and its calls by their ids.
+    /// Indexes a message by its keys and its calls by their ids.
     pub(super) fn register(&mut self, at: MessageId) {
         let Some(draft) = self.messages.get_mut(at) else { return };
         for key in &draft.keys {
@@ -159,7 +159,7 @@ impl Conversation {
         }
     }
 
-    /// Takes a call that no output shows as one that this turn asked for. Gives the call.
+    /// Adds a call that no output shows to this turn, and returns it.
     pub(in crate::run) fn add_call(&mut self, at: MessageId, call: ToolCall) -> Option<CallId> {
         let draft = self.messages.get_mut(at)?;
         draft.message.tool_calls.push(call);

@@ -1,4 +1,4 @@
-//! Answers whose calls a client recorded wrongly: of a stream it may join parallel calls into one, or leave their arguments out. The
+//! Answers whose calls a client recorded wrongly: from a stream it may join parallel calls into one, or omit their arguments. The
 //! history in a later input is better evidence.
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::operation::ToolCall;
 use crate::run::arguments::same_value;
 
-/// Whether the calls of an answer are what a stream left of those in a history.
+/// Whether the calls of an answer are a garbled recording of those in a history.
 pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clone, noted: &[ToolCall]) -> bool {
     let joined = recorded.clone().find_map(joined);
     if let Some(joined) = joined {
@@ -22,7 +22,7 @@ pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clon
         && !recorded.zip(noted).any(is_other_id)
 }
 
-/// The arguments of several calls of one call, concatenated.
+/// The arguments of several calls, if one call has them concatenated.
 fn joined(call: &ToolCall) -> Option<Vec<Value>> {
     let text = call
         .arguments_text
@@ -35,12 +35,12 @@ fn joined(call: &ToolCall) -> Option<Vec<Value>> {
     (values.len() > 1 && values.iter().all(Value::is_object)).then_some(values)
 }
 
-/// Whether the arguments of a call are still those of several: no history says which are its own.
+/// Whether the arguments of a call are still those of several, because no history shows which are its own.
 pub(super) fn is_joined(call: &ToolCall) -> bool {
     matches!(call.arguments, Some(Value::String(_))) && joined(call).is_some()
 }
 
-/// Whether a call came with arguments: an empty object may be what a stream began with.
+/// Whether a call was recorded with arguments: an empty object may be only the start of a stream.
 pub(super) fn has_arguments(call: &ToolCall) -> bool {
     match &call.arguments {
         None | Some(Value::Null) => false,

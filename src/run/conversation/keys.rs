@@ -1,4 +1,4 @@
-//! The keys by which a repeated message is recognised: its words, its calls, the ids of its answers.
+//! The keys by which a repeated message is recognised: its text, its calls, their ids.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// Appends the texts of a message as one, with one space for any whitespace between words and none around them.
+/// Appends the texts of a message as one, trimmed and with each run of whitespace replaced by one space.
 fn squeeze(message: &Message, out: &mut String) {
     let begin = out.len();
     let mut gap = false;
@@ -39,8 +39,8 @@ fn squeeze(message: &Message, out: &mut String) {
     }
 }
 
-/// A text with one space for any whitespace between words; `None` where it may hold whitespace beyond spaces, tabs and line
-/// ends. Passes without branches over the bytes: these are most of the text of most runs.
+/// A text with each run of whitespace replaced by one space; `None` if it may contain whitespace other than spaces, tabs and line
+/// ends. The passes over the bytes are branch-free, because most text of most runs goes through here.
 fn squeezed(text: &str) -> Option<String> {
     // Other control characters, and the first bytes of U+0085, U+00A0, U+1680, U+2000 and on, U+3000.
     let strange = |byte: u8| {
@@ -62,7 +62,7 @@ fn squeezed(text: &str) -> Option<String> {
     String::from_utf8(words).ok()
 }
 
-/// One name under which a message is known. Keys of one [`Keys`] are equal where their texts are.
+/// One key of a message. Keys from one [`Keys`] are equal if their texts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) sign: Sign,
@@ -70,25 +70,25 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The same words from another speaker.
-    pub(super) fn said_by(self, speaker: Speaker) -> Option<Self> {
+    /// The key of the same text from another speaker.
+    pub(super) fn with_speaker(self, speaker: Speaker) -> Option<Self> {
         let sign = Sign::Words(speaker);
         matches!(self.sign, Sign::Words(Speaker::User | Speaker::System | Speaker::Assistant)).then_some(Self { sign, ..self })
     }
 }
 
-/// What a key is made of.
+/// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
     /// The id of a call.
     CallId,
     /// A call's tool and arguments.
     Call,
-    /// Words, and their speaker.
+    /// A text and its speaker.
     Words(Speaker),
 }
 
-/// The speaker of words.
+/// The speaker of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Speaker {
     System,
@@ -97,26 +97,26 @@ pub(super) enum Speaker {
     Other,
 }
 
-/// The texts of all keys so far. A history repeats the same texts in every model input: each is looked through once.
+/// The texts of all keys so far. Every model input repeats the texts of the history; each is normalized only once.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Words as recorded, and as they are compared.
+    /// Message texts, both as recorded and normalized.
     words: HashMap<String, usize>,
     /// Everything else.
     others: HashMap<String, usize>,
 }
 
 impl Keys {
-    /// Has room for the texts of this many model calls with messages. A map that grows hashes all its texts again, and they are long.
+    /// Reserves room for the texts of this many model calls: a growing map rehashes all its texts, which are long.
     pub(super) fn with_room_for(count: usize) -> Self {
         let mut keys = Self::default();
-        // Each call adds its answer and the messages that came before it.
+        // Each call adds its answer and the new messages before it.
         keys.words.reserve(4 * count);
         keys.others.reserve(4 * count);
         keys
     }
 
-    /// The names under which a message is known: its text, each of its calls.
+    /// The keys of a message: its text and each of its calls.
     pub(super) fn of(&mut self, message: &Message) -> Vec<Key> {
         let mut out = Vec::new();
         match &message.role {
@@ -129,7 +129,7 @@ impl Keys {
                 }
                 if message.has_words() {
                     out.push(self.words_key(Speaker::Assistant, message));
-                    // A client may give the pieces of an answer back one by one.
+                    // A client may send the pieces of an answer back one by one.
                     let pieces = message
                         .parts
                         .iter()
@@ -197,7 +197,7 @@ impl Keys {
         Key { sign, text }
     }
 
-    /// A number that no text has.
+    /// The next unused number.
     fn next(&self) -> usize {
         self.words.len() + self.others.len()
     }
@@ -214,12 +214,12 @@ fn media_key(message: &Message) -> String {
         .collect()
 }
 
-/// A call's arguments as text, members in the order of their names: equal where the arguments are.
+/// A call's arguments as text with sorted members: equal if the arguments are.
 pub(super) fn canonical(call: &ToolCall) -> String {
     call.arguments.as_ref().map(canonical_value).unwrap_or_default()
 }
 
-/// A tool's answer as text: equal if the answers are.
+/// A tool result as text: equal if the results are.
 pub(super) fn answer_key(message: &Message) -> String {
     match &message.result {
         Some(value) => canonical_value(value),
@@ -264,8 +264,8 @@ fn canonical_value(value: &Value) -> String {
     out
 }
 
-/// Answers whose ids fit only some of the calls before them were numbered on their own: they follow the calls' order.
-/// Gives the places of these answers with the ids of their calls.
+/// Results whose ids match only some of the calls before them were numbered independently: they follow the calls' order.
+/// Returns the positions of these results with the ids of their calls.
 pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
     let mut out: HashMap<usize, String> = HashMap::default();
     let counted = |name: &str, id: &str| {
@@ -309,9 +309,9 @@ pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
     out
 }
 
-/// As [`realigned`], for the messages from a place on: by their places among these.
+/// Like [`realigned`], but for the messages from `place` on, with positions relative to it.
 pub(super) fn realigned_from(messages: &[Message], place: usize) -> HashMap<usize, String> {
-    /// So many answers to one message are looked at.
+    /// Maximum number of results before `place` examined.
     const ANSWERS: usize = 64;
     let mut before = (place.saturating_sub(ANSWERS)..place).rev();
     let asked = before.find(|at| messages.get(*at).is_some_and(|message| message.role != Role::Tool));

@@ -1,6 +1,6 @@
-//! Texts that came without roles: Spring AI's log bodies, quarkus-langchain4j's prompts.
+//! Texts recorded without roles: Spring AI's log bodies, quarkus-langchain4j's prompts.
 //!
-//! Their roles follow from the call before in the same scope: what it was given, what it answered, which tools ran.
+//! Their roles follow from the previous call in the same scope: its input, its answer, the tools that ran.
 
 use crate::operation::{Message, Role};
 
@@ -8,8 +8,8 @@ fn is_bare(message: &Message) -> bool {
     matches!(&message.role, Role::Other(word) if word.is_empty())
 }
 
-/// The messages of a call with a role for each bare text, `None` where there is no bare text. `before`: the call before
-/// with its input and its answer.
+/// The messages of a call with a role for each bare text; `None` if it has no bare text. `before`: input and answer of the previous
+/// call.
 pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Message>)>) -> Option<Vec<Message>> {
     if !input.iter().any(is_bare) {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Mes
     {
         return Some(messages);
     }
-    // A first call: one text is the user's; of several the first is the system prompt and the others alternate,
+    // A first call: a single text is the user's; of several, the first is the system prompt and the others alternate,
     // ending with the user.
     let last = texts.len().saturating_sub(1);
     let with_roles = texts
@@ -38,13 +38,13 @@ pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Mes
     Some(with_roles.collect())
 }
 
-/// The messages of a call that goes on from `past` and `answer`.
+/// The messages of a call that continues `past` and `answer`.
 fn follow(texts: &[String], past: &[Message], answer: Option<&Message>) -> Option<Vec<Message>> {
     let mut out: Vec<Message> = past.to_vec();
     if let ([whole], [one]) = (texts, past)
         && one.role != Role::Tool
     {
-        // One text for all messages: what it adds repeats the answer and the tools' results.
+        // One text for all messages: the part it adds repeats the answer and the tool results.
         whole.strip_prefix(&one.content())?;
         out.extend(answer.cloned());
         return Some(out);

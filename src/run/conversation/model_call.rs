@@ -1,9 +1,9 @@
-//! One model call joins its conversation: what is new in its input, then its output.
+//! Adds one model call to its conversation: the new messages of its input, then its output.
 
 use std::sync::OnceLock;
 
 use super::align::{Input, KnownInput};
-use super::draft::{Conversation, DraftCall, Origin, SeenResult};
+use super::draft::{DraftCall, DraftConversation, Origin, SeenResult};
 use super::history::{History, SharedBeginning};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned_from};
 use super::missing_roles;
@@ -14,7 +14,7 @@ use crate::run::id::{CallId, Id, MessageId, NodeId};
 use crate::run::names;
 use crate::run::node::{Node, Nodes};
 
-/// The place of a result in an input: the model call, the messages of its input that are known, its place among them.
+/// The position of a result in an input: the model call, the known messages of its input, the index among them.
 #[derive(Clone, Copy)]
 struct ResultPlace<'a> {
     node: NodeId,
@@ -22,26 +22,26 @@ struct ResultPlace<'a> {
     place: usize,
 }
 
-/// Whether the provider keeps the history: the input is what is new.
+/// Whether the provider stores the history, so that the input has only new messages.
 fn is_stored(node: &Node) -> bool {
     let mut parameters = node.operation.parameters.keys();
     parameters.any(|name| name.starts_with("previous_response"))
 }
 
-/// The number of the input that this call shares with others, if that is its whole input.
+/// The number of the input that this call shares with others, if it is the whole input.
 fn shared_number(node: &Node) -> Option<usize> {
     let number = node.operation.input_messages.as_ref()?.shared_number();
     number.filter(|_| !node.is_partial && !is_stored(node))
 }
 
-/// Messages of an input: with the keys of each, which of them are known, and the ids that results lack, by place.
-type HeardMessages<'a> = (&'a [Message], Vec<Vec<Key>>, KnownInput, HashMap<usize, String>);
+/// Messages of an input, with the keys of each, the known ones among them, and ids for results that lack one, by position.
+type InputMessages<'a> = (&'a [Message], Vec<Vec<Key>>, KnownInput, HashMap<usize, String>);
 
-impl Conversation {
-    /// Takes a model call. What its input contains of earlier answers is filled into their nodes.
+impl DraftConversation {
+    /// Adds a model call. Parts of earlier answers that only its input contains are added to those answers' nodes.
     pub(super) fn add_model_call(&mut self, nodes: &mut Nodes, call: NodeId, keys: &mut Keys) {
         self.give_roles(nodes, call);
-        let (mut history, mut walk) = self.given(nodes, call, keys);
+        let (mut history, mut walk) = self.walk_whole_input(nodes, call, keys);
         let completed = std::mem::take(&mut walk.completed);
         let output = nodes.get(call).and_then(|node| node.operation.output_messages.as_ref()?.first());
         if let Some(message) = output {
@@ -63,10 +63,10 @@ impl Conversation {
         }
     }
 
-    /// Roles for texts that came without them, by the call before.
+    /// Finds roles for texts recorded without them, from the previous call.
     fn give_roles(&self, nodes: &mut Nodes, call: NodeId) {
         let messages = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
-        // A client that writes only what is new also writes the roles.
+        // A client that records only new messages also records the roles.
         let Some(messages) = messages.filter(|messages| messages.shared_number().is_none()) else {
             return;
         };
@@ -84,9 +84,9 @@ impl Conversation {
         }
     }
 
-    /// Walks through the input of a call, from where the walk through a shared input is. Gives the part of the history that other
-    /// calls share, and the walk with the rest.
-    fn given(&mut self, nodes: &Nodes, call: NodeId, keys: &mut Keys) -> (History, Walk) {
+    /// Walks through the input of a call, resuming the walk through a shared input. Returns the part of the history that other calls
+    /// share, and the walk with the rest.
+    fn walk_whole_input(&mut self, nodes: &Nodes, call: NodeId, keys: &mut Keys) -> (History, Walk) {
         let Some(node) = nodes.get(call) else {
             return (History::default(), Walk::default());
         };
@@ -130,20 +130,20 @@ impl Conversation {
         (history, walk.rest())
     }
 
-    /// How many messages that other calls were given are walked through once more for this call.
+    /// How many messages already seen in other calls are walked through again for this call.
     pub(super) fn walks_again(&self, node: &Node) -> usize {
         let continued = node.operation.input_messages.as_ref().map_or(0, Messages::continued);
         let is_known = shared_number(node).is_some_and(|number| self.shared_inputs.contains_key(&number));
         if is_known { 0 } else { continued }
     }
 
-    /// Takes the messages of an input. Gives how many the history has after each one.
+    /// Adds the messages of an input. Returns the length of the history after each one.
     fn walk_input(
         &mut self,
         nodes: &Nodes,
         call: NodeId,
         walk: &mut Walk,
-        (messages, names, known, answers): HeardMessages<'_>,
+        (messages, names, known, answers): InputMessages<'_>,
         keys: &mut Keys,
     ) -> Vec<usize> {
         let mut ends = Vec::with_capacity(messages.len());
@@ -175,7 +175,7 @@ impl Conversation {
         ends
     }
 
-    /// The results of tools that the provider ran, which are with the calls.
+    /// Adds the results of tools that the provider ran, which are recorded with the calls.
     fn provider_results(&mut self, walk: &mut Walk, node: NodeId, message: &Message) {
         for answer in message.tool_calls.iter().filter_map(|call| call.answered.as_deref()) {
             let place = ResultPlace {
@@ -187,7 +187,7 @@ impl Conversation {
         }
     }
 
-    /// A message that is known already.
+    /// Adds a message that is known already.
     fn add_again(&mut self, walk: &mut Walk, id: MessageId, message: &Message, keys: &mut Keys) {
         let is_answer = self.messages.get(id).is_some_and(|draft| draft.message.role == Role::Assistant);
         if is_answer {
@@ -201,24 +201,24 @@ impl Conversation {
         }
     }
 
-    /// A message that is new.
+    /// Adds a new message.
     fn add_new(&mut self, nodes: &Nodes, call: NodeId, walk: &mut Walk, (message, names): (&Message, Vec<Key>), keys: &mut Keys) {
         if message.is_blank() {
             return;
         }
         if message.role == Role::Assistant && names.is_empty() {
-            // A thought alone is a piece of a turn that is known by its words or calls.
+            // A thought alone is a piece of a turn that is known by its text or calls.
             return;
         }
         if matches!(message.role, Role::System | Role::Developer) {
-            // Another agent's prompt may precede a history that began under the first one's: no place is left.
+            // Another agent's prompt may precede a history that began under the first agent's: it gets no place in the history.
             if !names.iter().any(|key| self.by_key.contains_key(key)) {
                 self.add_message(message.clone(), names, call, Origin::Input);
             }
             return;
         }
-        // A client that gives no role: the words identify the speaker.
-        let is_prompt = |key: &Key| key.said_by(Speaker::System).is_some_and(|key| self.by_key.contains_key(&key));
+        // A client that records no role: the text identifies the speaker.
+        let is_prompt = |key: &Key| key.with_speaker(Speaker::System).is_some_and(|key| self.by_key.contains_key(&key));
         if matches!(&message.role, Role::Other(word) if word.is_empty()) && names.iter().any(is_prompt) {
             return;
         }
@@ -230,7 +230,7 @@ impl Conversation {
         walk.push(id);
     }
 
-    /// An assistant's message that is the output of no known call of this trace.
+    /// Adds an assistant message that is not the output of any known call of this trace.
     fn add_unknown_answer(
         &mut self,
         nodes: &Nodes,
@@ -239,8 +239,8 @@ impl Conversation {
         (message, names): (&Message, Vec<Key>),
         keys: &mut Keys,
     ) {
-        // Calls of the answer right before, of which its own span shows only the words: a client may record each call with its
-        // result after it.
+        // Calls of the answer right before, whose own span shows only its text: a client may record each call followed by
+        // its result.
         if let Some(turn) = walk.turn.filter(|turn| self.has_words_alone(nodes, *turn, walk.given))
             && !message.has_words()
             && !message.tool_calls.is_empty()
@@ -250,7 +250,7 @@ impl Conversation {
             walk.given = Some(turn);
             return;
         }
-        // A piece of the answer that this walk gave to the call before.
+        // Another piece of the answer that this walk gave to the previous call.
         if let Some(given) = walk.given
             && walk.turn == Some(given)
             && !walk.unanswered.any_answered()
@@ -260,7 +260,7 @@ impl Conversation {
             return;
         }
         let silent = self.last_call.filter(|last| {
-            // What came before is what that call was given.
+            // The previous call received the messages before this one.
             let given = self.histories.get(last).and_then(|history| self.last_of(history));
             given.is_none_or(|given| walk.has(given))
                 && !self.with_turn.contains(last)
@@ -286,7 +286,7 @@ impl Conversation {
         walk.goes_to(id);
     }
 
-    /// Whether a turn is the output of the last model call, words without a call, but for those that this walk `gave` it.
+    /// Whether a turn is the output of the last model call and has only text, apart from calls that this walk added (`given`).
     fn has_words_alone(&self, nodes: &Nodes, turn: MessageId, given: Option<MessageId>) -> bool {
         let Some(draft) = self
             .messages
@@ -302,7 +302,7 @@ impl Conversation {
         is_silent_of_calls && (draft.message.tool_calls.is_empty() || given == Some(turn))
     }
 
-    /// A tool's result in a model input: it belongs to the call with its id, else to the next unanswered call of the turn.
+    /// Adds a tool result of a model input to the call with its id, else to the next unanswered call of the turn.
     fn add_result(&mut self, walk: &mut Walk, at: ResultPlace<'_>, message: &Message) {
         let calls = walk
             .turn
@@ -313,7 +313,7 @@ impl Conversation {
             Some((*at, &draft.call, draft.shared_id.as_deref()))
         });
         walk.unanswered.enter(walk.turn, calls);
-        // An id may come again in a later turn.
+        // A later turn may reuse an id.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.unanswered.with_id(id));
         let by_id = in_turn.or_else(|| {
             let calls = self.by_id.get(message.tool_call_id.as_ref()?)?;
@@ -321,14 +321,14 @@ impl Conversation {
             if calls.len() == 1 {
                 return Some(*last);
             }
-            // The call was made before what comes after its result.
+            // The call was made before the answer that follows its result.
             let is_answer = |id: &MessageId| self.messages.get(*id).is_some_and(|draft| draft.message.role == Role::Assistant);
             let next = at.known.get(at.place..)?.iter().flatten().copied().find(is_answer);
             let asked_before = |call: &&CallId| next.is_none_or(|next| self.calls.get(**call).is_some_and(|draft| draft.message < next));
             calls.iter().rev().find(asked_before).copied()
         });
         let found = by_id.or_else(|| {
-            // A name that fits no call, but an id: the client's ids for results are others than for calls.
+            // A name that fits no call, but an id: the client uses different ids for results than for calls.
             let in_order = message.name.is_none() || message.tool_call_id.is_some();
             let named = message.name.as_ref().and_then(|name| walk.unanswered.named(name));
             named.or_else(|| walk.unanswered.first().filter(|_| in_order))
@@ -349,7 +349,7 @@ impl Conversation {
         if let Some(id) = &message.tool_call_id
             && by_id.is_none()
         {
-            // The output held an item's id, the result names the call's.
+            // The output has the id of an item, the result that of the call.
             self.by_id.entry(id.clone()).or_default().push(call);
             if let Some(draft) = self.calls.get_mut(call)
                 && draft.result.is_none()
@@ -365,8 +365,8 @@ impl Conversation {
         }
     }
 
-    /// A result without an id, whose call the input does not repeat: results come in the order of the calls. One that is known
-    /// comes again.
+    /// The call of a result without an id, where the input does not repeat the call: results follow the order of the calls. A known
+    /// result may be repeated.
     fn in_order(&self, walk: &mut Walk, message: &Message) -> Option<CallId> {
         if message.tool_call_id.is_some() || walk.turn.is_some_and(|turn| self.asks(turn)) {
             return None;

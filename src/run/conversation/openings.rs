@@ -1,8 +1,8 @@
-//! Which conversation a scope continues. A trace may hold thousands of sub-agents.
+//! Finds the conversation that a scope continues. A trace may contain thousands of sub-agents.
 
 use std::ops::Range;
 
-use super::draft::{Conversation, Conversations, DraftMessage};
+use super::draft::{Conversations, DraftConversation, DraftMessage};
 use super::keys::{Key, Keys, canonical};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall, is_counter};
@@ -10,14 +10,14 @@ use crate::run::id::{ConversationId, NodeId};
 use crate::run::names;
 use crate::run::node::Nodes;
 
-/// How conversations can be known again, within the tool around them.
+/// Indexes by which conversations are recognised, within the tool around them.
 #[derive(Default)]
 pub(super) struct Openings {
-    /// Conversations by the first words of a user.
+    /// Conversations by their first user message.
     first_words: HashMap<(Option<NodeId>, Key), Vec<ConversationId>>,
     /// The latest conversation that contains a call, by its id, tool and arguments.
     calls: HashMap<(Option<NodeId>, String), ConversationId>,
-    /// Calls that are not among [`Self::calls`] yet: most runs have one conversation, and none of its calls is looked for.
+    /// Calls not yet in [`Self::calls`]: most runs have one conversation, whose calls are never looked up.
     noted: Vec<(Option<NodeId>, ConversationId, Range<usize>)>,
     /// How many calls of each conversation are known.
     known_calls: HashMap<ConversationId, usize>,
@@ -32,8 +32,8 @@ impl Openings {
         self.first_words.entry((tool, opening)).or_default().push(conversation);
     }
 
-    /// Takes the calls that are new in a conversation.
-    pub(super) fn note_calls(&mut self, tool: Option<NodeId>, at: ConversationId, conversation: &Conversation) {
+    /// Notes the new calls of a conversation.
+    pub(super) fn note_calls(&mut self, tool: Option<NodeId>, at: ConversationId, conversation: &DraftConversation) {
         let known = self.known_calls.entry(at).or_default();
         let count = conversation.calls.len();
         if count > *known {
@@ -42,8 +42,8 @@ impl Openings {
         *known = count;
     }
 
-    /// The latest conversation in the tool that goes on with this call: its input repeats all of the users' words, and an
-    /// answer, or comes from an agent that passed the run to this one; or, where the history was cut, calls.
+    /// The latest conversation in the tool that this call continues: the call's input repeats all user messages, and an
+    /// answer or follows an agent that passed the run to this one; or, if the history was cut, it repeats calls.
     pub(super) fn continued(
         &mut self,
         nodes: &Nodes,
@@ -78,7 +78,7 @@ impl Openings {
         opened.or_else(|| self.with_calls(list, input, tool))
     }
 
-    /// The conversation of the last calls in an input. Ids that are counted anew in every answer are no sign alone.
+    /// The conversation of the last calls in an input. One call with a counter as its id is not enough: a model may restart its count.
     fn with_calls(&mut self, list: &Conversations, input: &[Message], tool: Option<NodeId>) -> Option<ConversationId> {
         for (tool, at, new) in self.noted.drain(..) {
             let new = list

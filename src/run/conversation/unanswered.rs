@@ -1,15 +1,15 @@
-//! The calls of the message that a walk through a model input is at.
+//! The calls of the current message of a walk through a model input.
 
 use crate::hash::{HashMap, HashSet};
 use crate::operation::ToolCall;
 use crate::run::id::{CallId, MessageId};
 use crate::run::names;
 
-/// Calls in their order, of which those at the beginning may be answered: each is passed once.
+/// Calls in order, with the answered ones at the beginning skipped: each is skipped once.
 #[derive(Debug)]
 struct InOrder<T> {
     list: Vec<T>,
-    /// All before this place are answered.
+    /// All before this index are answered.
     passed: usize,
 }
 
@@ -23,7 +23,7 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T: Copy> InOrder<T> {
-    /// The first that is open.
+    /// The first open one.
     fn first(&mut self, is_open: impl Fn(&T) -> bool) -> Option<T> {
         while let Some(item) = self.list.get(self.passed) {
             if is_open(item) {
@@ -42,15 +42,15 @@ pub(super) struct UnansweredCalls {
     calls: InOrder<CallId>,
     /// The calls of each id: a model may give one to several.
     by_id: HashMap<String, InOrder<CallId>>,
-    /// The places of calls, by the names of their tools.
+    /// Indexes of calls, by tool name.
     by_name: HashMap<String, InOrder<usize>>,
-    /// The same, by what names are without a server's or class's name, too.
+    /// The same, by tool names without a server's or class's name.
     by_end: HashMap<String, InOrder<usize>>,
     answered: HashSet<CallId>,
 }
 
 impl UnansweredCalls {
-    /// Goes to the message with these calls, if it is not there.
+    /// Moves to the message with these calls, unless it is the current one.
     pub(super) fn enter<'c>(&mut self, turn: Option<MessageId>, calls: impl Iterator<Item = (CallId, &'c ToolCall, Option<&'c str>)>) {
         if self.turn != turn {
             *self = Self { turn, ..Self::default() };
@@ -94,17 +94,17 @@ impl UnansweredCalls {
         self.calls.first(|call| !answered.contains(call))
     }
 
-    /// A result of this call was seen.
+    /// Records that a result of this call was seen.
     pub(super) fn answered(&mut self, call: CallId) {
         let _ = self.answered.insert(call);
     }
 
-    /// Whether a result was seen.
+    /// Whether any result was seen.
     pub(super) fn any_answered(&self) -> bool {
         !self.answered.is_empty()
     }
 
-    /// The call goes by this id, too.
+    /// Adds another id of a call.
     pub(super) fn learn(&mut self, id: &str, call: CallId) {
         let known = &mut self.by_id.entry(id.to_owned()).or_default().list;
         if known.is_empty() {

@@ -9,9 +9,9 @@ use crate::run::id::MessageId;
 /// A walk through one model input.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// What the call was given so far, without system prompts.
+    /// The input so far, without system prompts.
     pub(super) history: Vec<MessageId>,
-    /// The same to be looked up, where the walk goes on through an input that several calls share.
+    /// The same for lookup, if the walk is through an input that several calls share.
     pub(super) known: Option<HashSet<MessageId>>,
     /// The message whose results may follow.
     pub(super) turn: Option<MessageId>,
@@ -21,14 +21,14 @@ pub(super) struct Walk {
     pub(super) passed: usize,
     /// Whether the next new message begins a branch: the history was edited or cut.
     pub(super) branches: bool,
-    /// The message that this walk gave to the model call before.
+    /// The message that this walk added to the previous model call.
     pub(super) given: Option<MessageId>,
-    /// Answers of earlier calls of which this input contains more than their own spans do.
+    /// Answers of earlier calls that this input contains more of than their own spans do.
     pub(super) completed: Vec<MessageId>,
 }
 
 impl Walk {
-    /// A turn, or a further piece of it.
+    /// Moves to a turn, or to another piece of the current one.
     pub(super) fn goes_to(&mut self, turn: MessageId) {
         if self.turn != Some(turn) {
             self.unanswered = UnansweredCalls::default();
@@ -39,7 +39,7 @@ impl Walk {
         }
     }
 
-    /// Goes on where the walk through a shared input is.
+    /// Resumes the walk through a shared input.
     pub(super) fn enter(&mut self, input: &mut SharedInput) {
         self.history = std::mem::take(&mut input.messages);
         self.known = Some(std::mem::take(&mut input.known));
@@ -48,7 +48,7 @@ impl Walk {
         self.unanswered = std::mem::take(&mut input.unanswered);
     }
 
-    /// Leaves a shared input where the walk is. `ends`: how long the history was after each message.
+    /// Suspends the walk through a shared input. `ends`: the length of the history after each message.
     pub(super) fn leave(&mut self, input: &mut SharedInput, ends: impl Iterator<Item = usize>) {
         input.messages = std::mem::take(&mut self.history);
         input.known = self.known.take().unwrap_or_default();
@@ -58,7 +58,7 @@ impl Walk {
         input.ends.extend(ends);
     }
 
-    /// A walk that left a shared input.
+    /// The walk through the rest, after a shared input.
     pub(super) fn rest(self) -> Self {
         Self {
             completed: self.completed,
@@ -67,7 +67,7 @@ impl Walk {
         }
     }
 
-    /// The next message of the history.
+    /// Appends a message to the history.
     pub(super) fn push(&mut self, id: MessageId) {
         self.history.push(id);
         if let Some(known) = &mut self.known {
@@ -75,14 +75,14 @@ impl Walk {
         }
     }
 
-    /// Whether the history has this message.
+    /// Whether the history contains this message.
     pub(super) fn has(&self, id: MessageId) -> bool {
         self.known
             .as_ref()
             .map_or_else(|| self.history.contains(&id), |known| known.contains(&id))
     }
 
-    /// Where a new message of the input comes from: only the first one begins a branch.
+    /// The origin of the next new message: only the first one begins a branch.
     pub(super) fn next_origin(&mut self) -> Origin {
         if std::mem::take(&mut self.branches) {
             Origin::Branch

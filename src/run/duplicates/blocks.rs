@@ -1,5 +1,5 @@
-//! One response of which each span has one block: its words, then each of its calls (Claude Agent SDK, whose stream has a message a
-//! block, each with the usage of all).
+//! One response spread over spans with one block each: its text, then each of its calls (Claude Agent SDK, whose stream has one message
+//! per block, each with the usage of the whole response).
 
 use super::merge::merge;
 use crate::hash::HashMap;
@@ -8,7 +8,7 @@ use crate::run::id::ReadingId;
 use crate::run::node::Node;
 use crate::run::readings::Readings;
 
-/// Joins calls that follow one another under one parent with one response id, one input and one usage, and other words.
+/// Joins calls that follow one another under one parent and share response id, input and usage, but not their content.
 pub(super) fn join(readings: &mut Readings) {
     let mut by_response: HashMap<(Option<ReadingId>, String), Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -49,7 +49,7 @@ pub(super) fn join(readings: &mut Readings) {
     }
 }
 
-/// Whether a call has more of a response that another has the begin of. A server that repeats ids counts for each call anew.
+/// Whether a call has the next block of another one's response. A server that merely repeats ids counts tokens for each call anew.
 fn is_next_block(one: &Node, next: &Node) -> bool {
     let (a, b) = (&one.operation, &next.operation);
     let counts_output = a.usage.output.is_some_and(|count| count > 0);

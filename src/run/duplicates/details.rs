@@ -1,4 +1,4 @@
-//! Spans that are a part of the model call or the tool around them.
+//! Spans that are part of the model call or tool around them.
 
 use super::merge::merge;
 use crate::hash::HashMap;
@@ -8,7 +8,7 @@ use crate::run::node::Node;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
 
-/// Makes each a part of that operation. The facts of one without an operation around it are left out, which is a finding.
+/// Merges each into that operation. A detail without an operation around it is dropped, with a finding.
 pub(super) fn merge_into_operations(readings: &mut Readings) {
     let details = readings.of_kind(Kind::Detail);
     if details.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
     }
 }
 
-/// The response whose answer a span outside of its call carries: it was made in the background, and fetched later.
+/// The id of a response whose answer is on a span outside its call: it was generated in the background and fetched later.
 fn fetched(node: &Node) -> Option<&str> {
     let operation = &node.operation;
     operation.response_id.as_deref().filter(|_| operation.output_messages.is_some())
@@ -69,13 +69,13 @@ fn unanswered_by_response(readings: &Readings) -> HashMap<String, ReadingId> {
     unanswered.collect()
 }
 
-/// Whether a part of a tool is its run: it has the same call's id. The tool fails with it.
+/// Whether a detail of a tool is its run, with the same call id: the tool then fails with it.
 fn is_run_of(detail: Option<&Node>, tool: Option<&Node>) -> bool {
     let id = |node: Option<&Node>| node?.operation.tool.as_deref()?.call_id.clone();
     id(detail).is_some_and(|detail| id(tool) == Some(detail))
 }
 
-/// Whether a part without an operation has more facts than its agent, session, person and workflow.
+/// Whether a detail without an operation has more facts than its agent, session, person and workflow.
 fn has_facts(operation: &Operation) -> bool {
     let said = Operation {
         kind: operation.kind,

@@ -1,12 +1,12 @@
-//! Counts that a span around a call estimates.
+//! Token counts that a span around a call only estimates.
 
 use crate::operation::{Cost, TokenCount};
 use crate::run::id::ReadingId;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
 
-/// Takes away what an outer span estimates, where the inner one has the provider's response with other counts: OpenLIT counts tokens of
-/// what LangChain prints.
+/// Removes an outer span's estimates if the inner one has the provider's response with other counts: OpenLIT counts the tokens of
+/// LangChain's printed values.
 pub(super) fn leave_to_response(readings: &mut Readings, inner: ReadingId, outer: ReadingId) {
     let (Some(exact), Some(estimate)) = (readings.get(inner), readings.get(outer)) else {
         return;

@@ -6,7 +6,7 @@ use crate::run::id::ReadingId;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
 
-/// Makes `lost` a part of `kept`.
+/// Merges `lost` into `kept`.
 pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
     let kept = readings.standing(kept);
     if lost == kept || !readings.is_independent(lost) {
@@ -15,7 +15,7 @@ pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
     let Some(node) = readings.get_mut(lost) else { return };
     let (gone, detail) = (node.span_id, node.kind() == Kind::Detail);
     let (sums_usage, asked_by) = (node.beside.sums_usage, node.beside.asked_by.take());
-    // What is lost may still be compared with others, so the operation stays.
+    // The lost reading may still be compared with others, so it keeps its operation.
     let operation = (*node.operation).clone();
     let mut evidence = std::mem::take(&mut node.evidence);
     evidence.insert(0, gone);

@@ -11,15 +11,15 @@ use crate::run::readings::Readings;
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
-/// The calls and the tools right inside each model call, by start.
-struct Inside {
+/// The calls and tools directly inside each model call, by start.
+struct InnerSpans {
     calls: HashMap<ReadingId, Vec<ReadingId>>,
     tools: HashMap<ReadingId, Vec<ReadingId>>,
 }
 
-impl Inside {
+impl InnerSpans {
     fn of(readings: &Readings) -> Self {
-        // With neither agent nor tool between.
+        // Without an agent or tool in between.
         let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool | Kind::Handoff | Kind::Llm));
         let inside = |kind: Kind| {
             let mut list: HashMap<ReadingId, Vec<ReadingId>> = HashMap::default();
@@ -37,13 +37,13 @@ impl Inside {
     }
 }
 
-/// A client's function that calls itself after the tools makes the span of a call one around its tools and the next call, and
-/// records the last answer in both (RubyLLM, Spring AI's streams). What is left of the outer one is the call that asked for the
-/// tools, until the first of them began; its answer is in the history of the inner one.
+/// A client function that calls itself after the tools puts the span of a call around its tools and the next call, and
+/// records the last answer in both (RubyLLM, Spring AI's streams). The outer one is reduced to the call that asked for the
+/// tools, which ends when the first of them begins; its answer is in the history of the inner one.
 pub(super) fn leave_first_calls(readings: &mut Readings) {
-    let Inside { calls, tools } = Inside::of(readings);
+    let InnerSpans { calls, tools } = InnerSpans::of(readings);
     let mut outers: Vec<ReadingId> = calls.keys().copied().filter(|outer| tools.contains_key(outer)).collect();
-    // The outermost first: each is compared with what it encloses as that was recorded.
+    // The outermost first, so that each is compared with inner calls as recorded.
     outers.sort_unstable();
     for outer in outers {
         let (Some(calls), Some(tools)) = (calls.get(&outer), tools.get(&outer)) else {
@@ -65,7 +65,7 @@ pub(super) fn leave_first_calls(readings: &mut Readings) {
         let operation = &mut node.operation;
         operation.input_messages = Some(first.given.into());
         operation.output_messages = Some(vec![first.said]);
-        // What the other one has, too, is its own.
+        // Values that both have belong to the inner call.
         operation.usage = TokenCount::default();
         if operation.cost == told.cost {
             operation.cost = Cost::default();
@@ -86,12 +86,12 @@ pub(super) fn leave_first_calls(readings: &mut Readings) {
     }
 }
 
-/// What is known of a call whose span records another one's answer.
+/// The reconstructed first call of a span that records a later call's answer.
 struct FirstCall {
     given: Vec<Message>,
     said: Message,
     end: UnixNanos,
-    /// The call whose answer the outer one has.
+    /// The call whose answer the outer one records.
     last: ReadingId,
 }
 
@@ -104,7 +104,7 @@ fn first_call(readings: &Readings, outer: ReadingId, calls: &[ReadingId], tools:
         return None;
     }
     let asked = tool.operation.tool.as_ref()?.call_id.as_deref()?;
-    // What several calls share is not copied for each.
+    // A shared list is not copied for each call.
     let history = next
         .operation
         .input_messages
@@ -121,16 +121,16 @@ fn first_call(readings: &Readings, outer: ReadingId, calls: &[ReadingId], tools:
     })
 }
 
-/// A model call inside a model call is the same call where nothing contradicts it; with several calls inside, the outer one is a
+/// Merges a model call inside a model call unless something contradicts that they are one; an outer one with several calls inside is a
 /// wrapper.
 pub(super) fn merge_all(readings: &mut Readings) {
-    let mut inner = Inside::of(readings).calls;
+    let mut inner = InnerSpans::of(readings).calls;
     let mut outers: Vec<ReadingId> = inner.keys().copied().collect();
     // Inner wrappers first, so that a chain of three becomes one.
     outers.sort_unstable_by(|a, b| b.cmp(a));
     for outer in outers {
         let mut inside = inner.remove(&outer).unwrap_or_default();
-        // A context that was left open: the call began when the one around it was over.
+        // A context may be left open: the call began after the one around it ended.
         let end = readings.get(outer).and_then(|node| node.end);
         let within = |index: &&ReadingId| readings.get(**index).is_some_and(|node| end.is_none_or(|end| node.start < end));
         let answered: Vec<ReadingId> = inside
@@ -146,7 +146,7 @@ pub(super) fn merge_all(readings: &mut Readings) {
             continue;
         }
         if let [good] = answered.as_slice()
-            && tells_of_attempts(readings, outer, *good, &inside)
+            && wraps_attempts(readings, outer, *good, &inside)
         {
             give_words(readings, outer, *good);
             continue;
@@ -165,9 +165,9 @@ pub(super) fn merge_all(readings: &mut Readings) {
     }
 }
 
-/// Whether a call that did not fail is around one that did not either, and others that failed before it or after it: those are
-/// attempts of their own (Bifrost).
-fn tells_of_attempts(readings: &Readings, outer: ReadingId, good: ReadingId, inside: &[ReadingId]) -> bool {
+/// Whether a successful call is around one successful call and others that failed before or after it: these are separate attempts
+/// (Bifrost).
+fn wraps_attempts(readings: &Readings, outer: ReadingId, good: ReadingId, inside: &[ReadingId]) -> bool {
     let (Some(outer), Some(good)) = (readings.get(outer), readings.get(good)) else {
         return false;
     };
@@ -179,7 +179,7 @@ fn tells_of_attempts(readings: &Readings, outer: ReadingId, good: ReadingId, ins
     is_one && outer.operation.failure.is_none() && inside.iter().any(is_attempt)
 }
 
-/// Makes a call that is around several no call. What it alone says belongs to the one that answered.
+/// Turns a call around several attempts into a wrapper. Its messages go to the one that answered, if that has none.
 fn give_words(readings: &mut Readings, outer: ReadingId, good: ReadingId) {
     let Some(node) = readings.get_mut(outer) else { return };
     node.operation.kind = Kind::Chain;

@@ -1,5 +1,5 @@
-//! One call that two instrumentations record, each under another parent: callbacks of LangChain and the client of the provider, where
-//! the callbacks lost the context. The spans lie in each other's time and have the same answer.
+//! One call recorded by two instrumentations under different parents: LangChain's callbacks, which lost the context, and the
+//! provider's client. One span lies in the other's time, and both have the same answer.
 
 use super::merge::merge;
 use crate::hash::HashMap;
@@ -8,13 +8,13 @@ use crate::run::call_record::CallRecord;
 use crate::run::id::ReadingId;
 use crate::run::readings::Readings;
 
-/// So many calls with the same answer that begin in a call's time are looked at.
+/// Maximum number of calls with the same answer examined that begin during a call.
 const MAX_OPEN_CALLS: usize = 64;
 
-/// So much of an answer's words is compared here; what contradicts is looked at as a whole.
-const WORDS: usize = 256;
+/// Number of characters of an answer that are compared here; contradictions are looked for in the whole answer.
+const MAX_COMPARED_CHARS: usize = 256;
 
-/// The begin of the words of an answer, and the tools that it calls.
+/// The beginning of an answer's text, and the tools that it calls.
 #[derive(PartialEq, Eq, Hash)]
 struct Answer {
     words: String,
@@ -22,10 +22,10 @@ struct Answer {
 }
 
 impl Answer {
-    /// `None` where the answer is not recorded or is empty: then it shows nothing.
+    /// `None` if the answer is not recorded or is empty, and so proves nothing.
     fn of(operation: &Operation) -> Option<Self> {
         let message = operation.output_messages.as_deref()?.first()?;
-        let words = message.joined_text().trim().chars().take(WORDS).collect::<String>();
+        let words = message.joined_text().trim().chars().take(MAX_COMPARED_CHARS).collect::<String>();
         let tools: Vec<String> = message.tool_calls.iter().map(|call| call.name.clone()).collect();
         (!words.is_empty() || !tools.is_empty()).then_some(Self { words, tools })
     }

@@ -1,4 +1,4 @@
-//! A search inside a search that found the same, and an embedding inside one of the same texts: a retriever and the method in it
+//! A search inside a search with the same results, and an embedding inside one of the same texts: a retriever and its inner method
 //! (LlamaIndex). Several inside one are its parts.
 
 use super::merge::merge;

@@ -1,4 +1,4 @@
-//! One execution of a tool that several spans record: a framework and its runner, an MCP client and its server, two instrumentations.
+//! One tool execution recorded by several spans: a framework and its runner, an MCP client and its server, two instrumentations.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) fn tools_under_tools(readings: &mut Readings) {
         let (Some(inner), Some(node)) = (readings.get(index), readings.get(outer)) else {
             continue;
         };
-        // A context that was left open: the tool began when the one around it was over.
+        // A context may be left open: the tool began after the one around it ended.
         let follows = node.end.is_some_and(|end| inner.start > end) && inner.instrumentation() == node.instrumentation();
         if follows || !same_tool(inner, node) || is_another_run(inner, node) {
             continue;
@@ -50,7 +50,7 @@ pub(super) fn tools_under_tools(readings: &mut Readings) {
     }
 }
 
-/// The request by which a client runs a tool on a server, inside the tool's span. Its wrappers are one by now, with all that they have.
+/// Merges the request by which a client runs a tool on a server into the tool's span around it. Wrappers are already merged by now.
 pub(super) fn requests_in_tools(readings: &mut Readings) {
     let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Llm | Kind::Tool));
     for index in readings.of_kind(Kind::Tool) {
@@ -65,7 +65,7 @@ pub(super) fn requests_in_tools(readings: &mut Readings) {
     }
 }
 
-/// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
+/// Two instrumentations of one execution: same call id, different scopes, one inside the other's time.
 pub(super) fn tools_twice(readings: &mut Readings) {
     let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Tool) {
@@ -103,8 +103,8 @@ pub(super) fn tools_twice(readings: &mut Readings) {
     }
 }
 
-/// Whether a tool's call and its result are an event each (Pipecat's realtime services): one has the arguments, the other, which comes
-/// later, has the result.
+/// Whether two spans are the call and the result of a tool, recorded as one event each (Pipecat's realtime services): one has the
+/// arguments, the later one the result.
 fn are_halves(call: &Node, result: &Node) -> bool {
     let (Some(asked), Some(got)) = (&call.operation.tool, &result.operation.tool) else {
         return false;
@@ -124,14 +124,14 @@ fn same_tool(inner: &Node, outer: &Node) -> bool {
         .zip(b.name.as_ref())
         .map(|(x, y)| crate::run::names::same_tool(x, y));
     match (&a.call_id, &b.call_id) {
-        // A sub-agent's model may number its calls as that of the agent around it does.
+        // A sub-agent's model may use the same call numbers as the agent around it.
         (Some(x), Some(y)) if is_counter(x) => x == y && names != Some(false),
         (Some(x), Some(y)) => x == y,
         _ => names == Some(true),
     }
 }
 
-/// Whether a tool is run by passing the same arguments to a server, which knows it without the server's name before it
+/// Whether a tool runs by passing the same arguments to a server, which knows it without the server's name as prefix
 /// (`stock_get_price`, `get_price`): the request inside is the same call.
 fn is_passed_on(inner: &Node, outer: &Node) -> bool {
     let (Some(asked), Some(around)) = (&inner.operation.tool, &outer.operation.tool) else {
@@ -148,7 +148,7 @@ fn is_passed_on(inner: &Node, outer: &Node) -> bool {
     is_named && !are_apart && are_same && inner.within(outer)
 }
 
-/// Whether two runs of a tool may have had the same arguments: a model may give one id to two calls.
+/// Whether two runs of a tool may have had the same arguments: a model may use one id for two calls.
 fn same_arguments(one: &Node, other: &Node) -> bool {
     let (Some(one), Some(other)) = (&one.operation.tool, &other.operation.tool) else {
         return true;
@@ -159,8 +159,8 @@ fn same_arguments(one: &Node, other: &Node) -> bool {
     }
 }
 
-/// Whether a tool's span below another one of the same tool is a run of its own: its arguments are others, and so is its result. A context
-/// was left open, or the tool calls itself. Ids are a stronger sign, and arguments may be wrapped once more.
+/// Whether a tool's span below another one of the same tool is a separate run, with different arguments and a different result: a
+/// context was left open, or the tool calls itself. Ids are stronger evidence, and arguments may be wrapped once more.
 fn is_another_run(inner: &Node, outer: &Node) -> bool {
     let (Some(inner), Some(outer)) = (&inner.operation.tool, &outer.operation.tool) else {
         return false;

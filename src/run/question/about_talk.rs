@@ -1,33 +1,33 @@
-//! Model calls about the conversation: a title, possible next questions, a summary for later. Their output is not the run's
-//! answer, nor is what they were given its question.
+//! Model calls about the conversation: a title, suggested next questions, a summary for later. Their output is not the run's
+//! answer, nor is their input its question.
 
 use std::borrow::Cow;
 
 use crate::operation::{Message, Role};
 use crate::run::id::{IdVec, ScopeId};
-use crate::run::labels::{LOOKED_AT, Makes, makes};
+use crate::run::labels::{MAX_INSTRUCTION_LEN, Makes, makes};
 use crate::run::model::{EntryKind, Scope};
 use crate::span::UnixNanos;
 
-/// So long a title may be where it is made before anything else.
-const TITLE: usize = 160;
+/// Maximum length in bytes of a title generated before anything else.
+const MAX_TITLE_LEN: usize = 160;
 
-/// So many messages are looked at for a title that was put to use.
-const HEARD: usize = 64;
+/// Maximum number of messages searched for uses of a title.
+const MAX_SEARCHED_MESSAGES: usize = 64;
 
-/// A conversation with the words that went in, and its last answer.
+/// The texts of a conversation's input, and its last answer.
 struct Talk<'a> {
     begins: UnixNanos,
     ends: UnixNanos,
     asked: Vec<Cow<'a, str>>,
-    /// What its calls were given, whoever said it.
+    /// All inputs of its calls, from any speaker.
     heard: Vec<Cow<'a, str>>,
     answer: Option<Cow<'a, str>>,
     makes: Option<Makes>,
 }
 
-/// Those of the conversations that continue nothing, and those of agents that made a title before the others began. `top`: those at
-/// the top.
+/// Finds them among conversations that continue no other, and among agents that produced a title before the others began. `top`:
+/// top-level scopes.
 pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelated: impl Fn(&Scope) -> bool) -> Vec<ScopeId> {
     if scopes
         .enumerate()
@@ -50,13 +50,13 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
     if candidates.peek().is_none() {
         return Vec::new();
     }
-    // The latest of each moment is enough: a call about a conversation is about its end.
+    // Only the latest earlier conversation can be the subject: a call about a conversation is about its end.
     let others: Vec<Talk<'_>> = top.into_iter().filter_map(talk).filter(|other| other.makes.is_none()).collect();
     candidates
         .filter(|(_, makes, recorded, is_unrelated)| {
             let answered = || others.iter().filter(|other| *is_unrelated && other.answer.is_some());
             let before = answered().filter(|other| other.ends <= recorded.begins);
-            // A title may be made of the question alone, while the answer is given.
+            // A title may be generated from the question alone, in parallel with the answer.
             let beside = answered().filter(|other| *makes == Makes::Label && other.begins <= recorded.ends && other.ends > recorded.begins);
             let last = before.max_by_key(|other| other.ends);
             let mut about = last.into_iter().chain(beside.max_by_key(|other| other.begins));
@@ -73,19 +73,19 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
         .collect()
 }
 
-/// Whether a call was given the conversation before it.
+/// Whether a call's input contains the conversation before it.
 fn is_about(recorded: &Talk<'_>, other: &Talk<'_>, makes: Makes) -> bool {
     let is_asked = other.asked.last().is_some_and(|asked| recorded.was_asked(asked));
     let answer = other.answer.as_deref().unwrap_or_default();
     recorded.was_asked(answer) && (is_asked || answer.trim().contains(char::is_whitespace)) || makes == Makes::Label && is_asked
 }
 
-/// Whether a call was given the question of the conversation after it, which was not given the call's answer: a draft's headline is.
+/// Whether a call's input contains the question of the next conversation, whose input lacks the call's answer (unlike a draft's headline).
 fn is_title_of(recorded: &Talk<'_>, other: &Talk<'_>) -> bool {
     let title = recorded.answer.as_deref().unwrap_or_default().trim();
     let is_asked = other.asked.first().is_some_and(|asked| recorded.was_asked(asked));
     let is_used = || other.heard.iter().any(|words| words.contains(title));
-    is_asked && !title.is_empty() && title.len() <= TITLE && !is_used()
+    is_asked && !title.is_empty() && title.len() <= MAX_TITLE_LEN && !is_used()
 }
 
 impl Talk<'_> {
@@ -102,7 +102,7 @@ fn talk(scope: &Scope) -> Option<Talk<'_>> {
     for entry in &scope.conversation {
         match &entry.kind {
             EntryKind::Message(message) => {
-                if heard.len() < HEARD {
+                if heard.len() < MAX_SEARCHED_MESSAGES {
                     heard.push(message.joined_text());
                 }
                 match message.role {
@@ -119,7 +119,7 @@ fn talk(scope: &Scope) -> Option<Talk<'_>> {
         }
     }
     if prompt.trim().is_empty() {
-        prompt = asked.first()?.chars().take(LOOKED_AT).collect();
+        prompt = asked.first()?.chars().take(MAX_INSTRUCTION_LEN).collect();
     }
     let begins = scope.conversation.first()?.at;
     let makes = makes(&prompt);

@@ -1,4 +1,4 @@
-//! The model call outside of all agents that puts their work together.
+//! Finds the model call outside all agents that combines their work.
 
 use std::cell::LazyCell;
 
@@ -9,8 +9,8 @@ use crate::run::id::{IdVec, ScopeId, StepId};
 use crate::run::model::{Entry, EntryKind, Scope};
 use crate::span::UnixNanos;
 
-/// The last turn outside of all agents whose words the span around all of them gives as the answer. Where that span has no answer, the
-/// last that was asked with what several agents said (Microsoft's agent framework: an executor behind a fan-out).
+/// The last turn outside all agents whose text the span around them has as its answer. If that span has no answer, the last turn whose
+/// input contains the answers of several agents (Microsoft's agent framework: an executor behind a fan-out).
 pub(super) fn last<'a>(scopes: &'a IdVec<ScopeId, Scope>, answer: Option<&Value>) -> Option<(UnixNanos, StepId, &'a Message)> {
     let has_it = |message: &Message, answer: &Value| answer.as_str().is_some_and(|answer| answer.trim() == message.content().trim());
     let said = LazyCell::new(|| last_words(scopes));
@@ -28,13 +28,13 @@ pub(super) fn last<'a>(scopes: &'a IdVec<ScopeId, Scope>, answer: Option<&Value>
         .max_by_key(|(at, step, _)| (*at, *step))
 }
 
-/// So many agents are looked for in what a call was asked.
-const GATHERED: usize = 16;
+/// Maximum number of agents whose answers are searched for in a call's input.
+const MAX_AGENTS: usize = 16;
 
-/// The last words of agents.
+/// The last texts of agents.
 fn last_words(scopes: &IdVec<ScopeId, Scope>) -> Vec<String> {
     let of_agents = scopes.iter().filter(|scope| scope.step.is_some() && scope.called_by.is_none());
-    let said = of_agents.take(GATHERED).filter_map(|scope| {
+    let said = of_agents.take(MAX_AGENTS).filter_map(|scope| {
         scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
             EntryKind::Turn(message) => Some(message.content()).filter(|words| !words.trim().is_empty()),
             _ => None,
@@ -43,7 +43,7 @@ fn last_words(scopes: &IdVec<ScopeId, Scope>) -> Vec<String> {
     said.collect()
 }
 
-/// Whether a call was asked with the last words of at least two agents.
+/// Whether a call's input contains the last texts of at least two agents.
 fn gathers(said: &[String], call: &Scope) -> bool {
     let of_user = |entry: &Entry| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => Some(message.content()),

@@ -1,8 +1,8 @@
-//! What the span of a run itself, of a workflow or an agent, gives as its question or answer.
+//! The question or answer on the span of a run itself, that is, of a workflow or an agent.
 //!
-//! Programs call models on the way to an answer: a router, a classifier, a draft, a title; and they add to what a model said: a source, a
-//! disclaimer. The run's own question and answer are what its outermost span has, unless that only repeats a model's words: then those
-//! are the same words at their place in the conversation.
+//! Programs call models on the way to an answer (a router, a classifier, a draft, a title) and add to a model's text (a source, a
+//! disclaimer). So the run's question and answer are those of its outermost span, unless these only repeat a message of a model call:
+//! then that message, at its place in the conversation, is used.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::run::id::{IdVec, StepId};
 use crate::run::model::{Step, Utterance};
 use crate::span::UnixNanos;
 
-/// Words of an agent.
+/// The text of an agent's or a workflow's span.
 pub(super) struct OwnWords {
     pub(super) words: String,
     pub(super) step: StepId,
@@ -33,7 +33,7 @@ impl OwnWords {
         around(steps, root).into_iter().rev().find_map(words)
     }
 
-    /// What a workflow was asked or gave back: in messages, as a text, or at the place in a state that is meant for it.
+    /// A workflow's question or answer: in messages, as a text, or in the member of a state that is meant for it.
     fn of_workflow(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
         let is_workflow = |step: &&Step| matches!(step.operation.kind, Kind::Chain | Kind::Unknown);
         let operation = &steps.get(step).filter(is_workflow)?.operation;
@@ -48,7 +48,7 @@ impl OwnWords {
         Some(Self { words, step })
     }
 
-    /// Those of a step, if it is an agent and they are words.
+    /// The text of an agent's step, if it is natural language.
     pub(super) fn of(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
         let operation = steps
             .get(step)
@@ -56,7 +56,7 @@ impl OwnWords {
             .filter(|operation| operation.kind == Kind::Agent)?;
         let (value, list) = sides(operation, direction);
         if let (Direction::Output, Some(words)) = (direction, value.and_then(Value::as_object).and_then(raw_answer)) {
-            // Said to be the answer, be it JSON.
+            // Marked as the answer, so JSON is accepted.
             let words = words.to_owned();
             return Some(Self { words, step });
         }
@@ -66,7 +66,7 @@ impl OwnWords {
             (Some(value), Direction::Output) => answer_in(value),
             (None, _) => in_messages(list?, direction),
         };
-        // Marks represent pictures and files, which are no words.
+        // Remove marks that represent pictures and files.
         let is_mark = |line: &str| line.starts_with('[') && line.ends_with(']');
         let words = words.map(|text| match text.lines().any(is_mark) {
             true => text.lines().filter(|line| !is_mark(line)).collect::<Vec<_>>().join("\n"),
@@ -85,18 +85,18 @@ impl OwnWords {
         }
     }
 
-    /// Whether a message is the same.
+    /// Whether a message has the same text.
     pub(super) fn is(&self, said: &str) -> bool {
         squeezed(&self.words) == squeezed(said)
     }
 
-    /// Whether this is one word that was put into a message, as into a template.
+    /// Whether this is one word inserted into a message, as into a template.
     pub(super) fn fills(&self, said: &str) -> bool {
         !self.words.contains(char::is_whitespace) && said.len() > self.words.len() && said.contains(&self.words)
     }
 
-    /// Whether these words are the message cut off, or quoted, or with nothing but others' words of the run before it: a client that puts
-    /// all that was said together. `before`: what was said before the message, in order.
+    /// Whether this text is the message truncated, quoted, or preceded only by earlier messages of the run, as by a client that
+    /// concatenates the conversation. `before`: the messages before it, in order.
     pub(super) fn repeats<'s>(&self, said: &str, before: impl Iterator<Item = &'s str>) -> bool {
         let (own, said) = (squeezed(&self.words), squeezed(said));
         let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));
@@ -116,9 +116,9 @@ impl OwnWords {
         !rest.contains(char::is_alphanumeric) && !after.contains(char::is_alphanumeric)
     }
 
-    /// Whether the words are in a list that has the message, an answer to it, and after that these words: a client that records the whole
-    /// conversation of the run as what went into it, with what a framework asked in between (pydantic-ai's `all_messages`, where an output
-    /// validator asks again).
+    /// Whether the input has the message, an answer to it, and this text after that: a client may record the whole conversation of the run
+    /// as its input, including questions of the framework in between (pydantic-ai's `all_messages`, where an output validator asks
+    /// again).
     pub(super) fn comes_later_than(&self, steps: &IdVec<StepId, Step>, heard: &str) -> bool {
         let Some(operation) = steps.get(self.step).map(|step| &step.operation) else {
             return false;
@@ -135,7 +135,7 @@ impl OwnWords {
     }
 }
 
-/// The root and what is around it, from the inside out.
+/// The root and its ancestors, innermost first.
 fn around(steps: &IdVec<StepId, Step>, root: StepId) -> Vec<StepId> {
     std::iter::successors(Some(root), |at| steps.get(*at)?.parent).collect()
 }
@@ -147,7 +147,7 @@ fn sides(operation: &Operation, direction: Direction) -> (Option<&Value>, Option
     }
 }
 
-/// A text, or messages.
+/// The text of a string or of messages.
 fn plain_words(value: &Value, direction: Direction) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -156,13 +156,13 @@ fn plain_words(value: &Value, direction: Direction) -> Option<String> {
     }
 }
 
-/// The question in a state: the last one of its messages.
+/// The question in a state: that of its last user message.
 fn asked_in(state: &Map<String, Value>) -> Option<String> {
     let list = messages::read(state.get("messages")?, Direction::Input)?;
     in_messages(&list, Direction::Input)
 }
 
-/// What members of a state with the answer are called, the surest first.
+/// Names of state members that hold the answer, most reliable first.
 const ANSWERS: [&str; 12] = [
     "final_answer",
     "final_output",
@@ -178,7 +178,7 @@ const ANSWERS: [&str; 12] = [
     "text",
 ];
 
-/// The answer in what a run gave back: a text, the last message, or the member of a state that is meant for it.
+/// The answer in a run's output: a text, the last message, or the member of a state that is meant for it.
 fn answer_in(value: &Value) -> Option<String> {
     let Value::Object(map) = value else {
         return plain_words(value, Direction::Output);
@@ -191,7 +191,7 @@ fn answer_in(value: &Value) -> Option<String> {
     }
     let of_messages = || {
         let list = messages::read(map.get("messages").unwrap_or(value), Direction::Output)?;
-        // What a history ends with is the answer of an earlier run where nobody answered in this one.
+        // The end of a history is the answer of an earlier run if this one has none.
         let asked = list.iter().rposition(|message| message.role == Role::User);
         let since = list.iter().skip(asked.map_or(0, |asked| asked + 1));
         let answer = since.rev().find(|message| message.role == Role::Assistant && message.has_words());
@@ -208,7 +208,7 @@ fn answer_in(value: &Value) -> Option<String> {
     of_messages().or_else(named)
 }
 
-/// Whether an input says what the agent is made of, and not what it was asked: `{"agent", "tool_count", "tools": [..]}` (n8n).
+/// Whether an input describes the agent's setup, not its question: `{"agent", "tool_count", "tools": [..]}` (n8n).
 pub(super) fn is_setup(map: &Map<String, Value>) -> bool {
     let of_setup = |key: &String| {
         matches!(
@@ -219,20 +219,20 @@ pub(super) fn is_setup(map: &Map<String, Value>) -> bool {
     map.get("tools").is_some_and(Value::is_array) && map.keys().all(of_setup)
 }
 
-/// Whether several members of an input are words, and none of them alone is the question: a prompt that is JSON (`{"task", "context"}`).
+/// Whether several members of an input are text, so that none alone is the question: a JSON prompt (`{"task", "context"}`).
 pub(super) fn has_more_words(map: &Map<String, Value>) -> bool {
     let is_words = |value: &&Value| value.as_str().is_some_and(|text| text.trim().contains(char::is_whitespace));
     map.values().filter(is_words).count() > 1
 }
 
-/// The answer of a CrewAI crew or task: its text, beside what it was made of.
+/// The answer of a CrewAI crew or task: its text, recorded next to the inputs and parts of the work.
 pub(super) fn raw_answer(map: &Map<String, Value>) -> Option<&str> {
     let is_crew = map.contains_key("tasks_output") || map.contains_key("expected_output") || map.contains_key("output_format");
     let text = map.get("raw").and_then(Value::as_str).filter(|_| is_crew)?.trim();
     (!text.is_empty()).then_some(text)
 }
 
-/// The words inside what a framework puts around a run's input or output.
+/// The text inside a framework's envelope around a run's input or output.
 fn enveloped(map: &Map<String, Value>, direction: Direction) -> Option<String> {
     match messages::inside_envelope(map, direction)? {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -247,7 +247,7 @@ pub(super) fn argument(map: &Map<String, Value>) -> Option<String> {
     only_words(map).filter(|words| of_function && !words.is_empty())
 }
 
-/// The text of the only argument that a workflow was given, if it is called a question or an input.
+/// The text of a workflow's only argument, if its name means a question or an input.
 fn only_words(map: &Map<String, Value>) -> Option<String> {
     let mut members = map.iter().filter(|(_, value)| !has_nothing(value));
     let ((name, value), None) = (members.next()?, members.next()) else {
@@ -255,7 +255,7 @@ fn only_words(map: &Map<String, Value>) -> Option<String> {
     };
     let text = match (name.as_str(), value) {
         ("input" | "question" | "query" | "user_input" | "user_query" | "prompt", Value::String(text)) => text,
-        // Of a decorated function.
+        // The arguments of a decorated function.
         ("args", Value::Array(items)) => match items.as_slice() {
             [Value::String(text)] => text,
             _ => return None,
@@ -266,7 +266,7 @@ fn only_words(map: &Map<String, Value>) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The last words of the right role.
+/// The text of the last message with the right role.
 pub(super) fn in_messages(list: &[Message], direction: Direction) -> Option<String> {
     let role = match direction {
         Direction::Input => Role::User,
@@ -276,7 +276,7 @@ pub(super) fn in_messages(list: &[Message], direction: Direction) -> Option<Stri
     Some(last.content())
 }
 
-/// Whether a text is what a program prints of its values: JSON, a class with its members, be the end cut off, or the members alone.
+/// Whether a text is a program's printed value: JSON, a class with its members (even truncated), or the members alone.
 fn is_printed(text: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.'));
     let is_class = || {

@@ -1,4 +1,4 @@
-//! The words of a question or an answer in what a step recorded.
+//! Finds the text of a question or an answer in a step's recorded values.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(super) fn words_of(step: &Step, direction: Direction) -> Option<Value> {
         .or_else(|| in_messages(list?, direction).map(Value::String))
 }
 
-/// The words in a recorded whole: the last message of the right role, a member that is named for it, or the text.
+/// The text in a recorded value: the last message of the right role, a member named for it, or the value itself if it is text.
 fn in_value(value: &Value, direction: Direction) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -53,7 +53,7 @@ fn in_value(value: &Value, direction: Direction) -> Option<Value> {
             if let Some(inner) = messages::inside_envelope(map, direction) {
                 return in_value(inner, direction);
             }
-            // CrewAI has the answer beside the messages that led to it, in which its work is, too.
+            // CrewAI records the answer next to the messages that led to it, which also contain its work.
             if let (Direction::Output, Some(words)) = (direction, own_words::raw_answer(map)) {
                 return Some(Value::String(words.to_owned()));
             }

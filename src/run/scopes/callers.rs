@@ -1,4 +1,4 @@
-//! The tool that called an agent.
+//! Finds the tool that called an agent.
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
@@ -7,17 +7,17 @@ use crate::run::names;
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
-/// So many of the tools that began last beside an agent are looked at.
-const LOOKED_AT: usize = 16;
+/// Maximum number of an agent's latest sibling tools examined.
+const MAX_SIBLINGS: usize = 16;
 
-/// What is known of tools and of the agents that ran in them.
+/// Index of tools and the agents that ran in them.
 pub(super) struct Callers<'n> {
     nodes: &'n Nodes,
-    /// For each node the agent around it.
+    /// For each node, the agent around it.
     agents: IdVec<NodeId, Option<NodeId>>,
-    /// When the last model call of each agent began.
+    /// The start of each agent's last model call.
     last_calls: HashMap<NodeId, UnixNanos>,
-    /// Tools below agents by what they are right below, by start.
+    /// Tools below agents, by parent, ordered by start.
     beside: HashMap<NodeId, Vec<NodeId>>,
 }
 
@@ -46,15 +46,15 @@ impl<'n> Callers<'n> {
         }
     }
 
-    /// The tool around an agent, or around what checks; none where the tool handed the run over to the agent: after that the agent speaks
-    /// to the person.
+    /// The tool around an agent or a check; none if the tool handed the run over to the agent, which then answers the
+    /// user itself.
     pub(super) fn around(&self, node: NodeId) -> Option<NodeId> {
         let mut above = self.nodes.ancestors(node).take_while(|up| self.nodes.kind(*up) != Kind::Agent);
         let tool = above.find(|up| self.nodes.kind(*up) == Kind::Tool)?;
         (!self.hands_over(tool, node)).then_some(tool)
     }
 
-    /// Whether a tool is a handoff, and the agent that called it was not asked again.
+    /// Whether a tool is a handoff, after which the agent that called it made no more model calls.
     fn hands_over(&self, tool: NodeId, agent: NodeId) -> bool {
         let is_handoff = |node: &Node| {
             let transfers = || names::tool(node).is_some_and(|name| names::handoff_target(name).is_some());
@@ -67,12 +67,12 @@ impl<'n> Callers<'n> {
         self.nodes.kind(agent) == Kind::Agent && is_handoff(used) && !self.agents.known(tool).is_some_and(asked_later)
     }
 
-    /// The tool that ran beside an agent all the time that the agent did: clients whose spans do not nest by the call (NeMo-Relay).
-    pub(super) fn beside(&self, agent: NodeId) -> Option<NodeId> {
+    /// The sibling tool whose time contains the agent's, for clients that do not nest the spans of a call (NeMo-Relay).
+    pub(super) fn sibling_tool(&self, agent: NodeId) -> Option<NodeId> {
         let node = self.nodes.get(agent)?;
         let tools = self.beside.get(&self.nodes.parent(agent)?)?;
         let began = tools.partition_point(|tool| self.nodes.get(*tool).is_some_and(|tool| tool.start <= node.start));
-        let recent = tools.get(began.saturating_sub(LOOKED_AT)..began)?;
+        let recent = tools.get(began.saturating_sub(MAX_SIBLINGS)..began)?;
         let contains = |tool: &&NodeId| self.nodes.get(**tool).is_some_and(|tool| tool.end.is_some() && node.within(tool));
         let mut containing = recent.iter().filter(contains);
         let first = containing.next()?;
@@ -135,7 +135,7 @@ mod tests {
                 (tool(3, second, 15..if second.is_empty() { 30 } else { 75 }), Some(0)),
                 (named, Some(0)),
             ]);
-            Callers::of(&nodes).beside(NodeId::new(3))
+            Callers::of(&nodes).sibling_tool(NodeId::new(3))
         };
         assert_eq!(beside(""), Some(NodeId::new(1)), "the other ended before the agent did");
         assert_eq!(beside("look_up"), Some(NodeId::new(2)));

@@ -1,4 +1,4 @@
-//! Model calls outside of all agents: checks, judges and writers that are in no agent's span.
+//! Model calls outside all agents: checks, judges and writers that no agent's span contains.
 
 use crate::hash::HashMap;
 use crate::operation::{Message, Role};
@@ -6,17 +6,17 @@ use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
-/// So many messages at the end and at the beginning of an input are looked at: long conversations are shared by many calls.
-const LOOKED_BACK: usize = 1_024;
+/// Maximum number of messages examined at the end and the beginning of an input: many calls may share a long conversation.
+const MAX_LOOKBACK: usize = 1_024;
 
-/// The answer of a workflow is looked for in so many spans around a call.
-const LOOKED_AROUND: usize = 64;
+/// Maximum number of spans around a call searched for the answer of a workflow.
+const MAX_ANCESTORS: usize = 64;
 
-/// Which of the `calls` are in a separate conversation, each with the first call of that conversation. Calls that
-/// began before all `agents` and go on with one another stay together in the outermost scope, and so do those that gave the answer of
-/// the workflow around them.
+/// The `calls` that are in a separate conversation, each with the first call of that conversation. Calls that began before all
+/// `agents` and continue one another stay together in the outermost scope, as do those that gave the answer of the workflow
+/// around them.
 ///
-/// Without an agent the calls are looked at as those of one agent are.
+/// Without agents, the calls are handled like those of one agent.
 pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(NodeId, NodeId)> {
     let start = |id: &NodeId| nodes.get(*id).map_or(UnixNanos(0), |node| node.start);
     let Some(began) = agents.iter().map(start).min() else {
@@ -36,13 +36,13 @@ pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(N
     out
 }
 
-/// Whether a workflow around a call has its words as output.
+/// Whether a workflow around a call has the call's text as output.
 fn gives_answer(nodes: &Nodes, call: NodeId) -> bool {
     let answer = nodes.get(call).and_then(|node| node.operation.output_messages.as_deref()?.first());
     let Some(words) = answer.filter(|answer| answer.has_words()).map(Message::content) else {
         return false;
     };
-    let around = nodes.ancestors(call).take(LOOKED_AROUND).filter_map(|up| nodes.get(up));
+    let around = nodes.ancestors(call).take(MAX_ANCESTORS).filter_map(|up| nodes.get(up));
     let outputs = around.filter_map(|node| node.operation.output.get()?.as_str());
     outputs.into_iter().any(|output| output.trim() == words.trim())
 }
@@ -50,15 +50,15 @@ fn gives_answer(nodes: &Nodes, call: NodeId) -> bool {
 /// Evidence that a call continues another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Clue {
-    /// The system prompt, or the first words of a user.
+    /// The system prompt, or the first user message.
     Opening(String),
-    /// What a call answered.
+    /// The text of an answer.
     Words(String),
-    /// The id of a call that a model asked for.
+    /// The id of a tool call.
     CallId(String),
 }
 
-/// The first call by clues.
+/// Index: clue -> first call of the conversation.
 #[derive(Debug, Default)]
 struct Groups {
     first_by_clue: HashMap<Clue, NodeId>,
@@ -71,7 +71,7 @@ impl Groups {
             return self.latest;
         };
         let of = |clue: Clue| self.first_by_clue.get(&clue).copied();
-        let history = input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {
+        let history = input.iter().rev().take(MAX_LOOKBACK).find_map(|message| match message.role {
             Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
             Role::Assistant => clues(message).find_map(of),
             _ => None,
@@ -93,7 +93,7 @@ fn opening(input: &[Message]) -> Option<Clue> {
     let first = |wanted: fn(&Role) -> bool| {
         input
             .iter()
-            .take(LOOKED_BACK)
+            .take(MAX_LOOKBACK)
             .find(|message| wanted(&message.role) && message.has_words())
     };
     let system = first(|role| matches!(role, Role::System | Role::Developer));

@@ -1,8 +1,8 @@
-//! Model calls of one agent that continue nothing: a router, a rewriter, a title, a map over documents, each with its own words.
+//! Model calls of one agent that continue no earlier call: a router, a rewriter, a title, a map over documents, each with its own input.
 //!
-//! A call goes on with those before it if its input repeats an answer of theirs, a call, or a result; if it was given no words; or
-//! if a provider keeps the history. A call whose input has only a prompt and words of a user begins anew, where its prompt is
-//! another one, or where the call before it was answered in full. A history that nobody knows is not guessed at.
+//! A call continues earlier ones if its input repeats one of their answers, tool calls or results; if its input has no text; or
+//! if the provider stores the history. A call whose input has only a prompt and user messages begins anew if its prompt is a
+//! different one, or if the call before it was answered in full. A call with an unknown history stays in the latest thread.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher as _;
@@ -14,15 +14,15 @@ use crate::run::labels::{Makes, makes};
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
-/// So many messages at the end of an input are looked at: long conversations are shared by many calls.
-const LOOKED_BACK: usize = 1_024;
+/// Maximum number of messages examined at the end of an input: many calls may share a long conversation.
+const MAX_LOOKBACK: usize = 1_024;
 
 /// Evidence that a call continues another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Clue<'a> {
-    /// What a call answered.
+    /// The text of an answer.
     Words(Cow<'a, str>),
-    /// The id of a call that a model asked for.
+    /// The id of a tool call.
     CallId(&'a str),
 }
 
@@ -31,14 +31,14 @@ pub(super) enum Clue<'a> {
 struct Thread<'a> {
     first: NodeId,
     prompt: Option<Cow<'a, str>>,
-    /// The words of users in its first input.
+    /// The user messages in its first input.
     asked: Vec<Cow<'a, str>>,
-    /// What its only call answered, if it has one call and that asked for no tools.
+    /// The answer of its only call, if it has one call and that asked for no tools.
     answer: Option<Cow<'a, str>>,
-    /// Whether the latest call asked for tools, or has no words: the agent has more to do.
+    /// Whether the latest call asked for tools, or has no text: the agent has more to do.
     is_open: bool,
     has_tools: bool,
-    /// Whether a later call was given more words of users: a conversation, whose history may be cut.
+    /// Whether a later call received more user messages: a conversation, whose history may be cut.
     grew: bool,
     ends: UnixNanos,
 }
@@ -48,9 +48,9 @@ struct Thread<'a> {
 pub(super) struct Threads<'a> {
     list: Vec<Thread<'a>>,
     by_clue: HashMap<Clue<'a>, usize>,
-    /// The latest thread of a prompt and first words of users.
+    /// The latest thread of a prompt and first user messages.
     by_words: HashMap<u64, usize>,
-    /// By the number of an input that several calls share: by their spans they continue one another.
+    /// By number of a shared input, since the spans of calls that share one state that they continue one another.
     by_shared_input: HashMap<usize, usize>,
     latest: Option<usize>,
     of_call: Vec<(NodeId, usize)>,
@@ -83,7 +83,7 @@ impl<'a> Threads<'a> {
             let only = said.filter(|said| thread.first == call && !said.asks_for_tools());
             thread.answer = only.map(Message::joined_text);
             thread.ends = thread.ends.max(node.end_or_start());
-            // What a call shares with others was looked at there.
+            // The shared part of an input was examined with an earlier call.
             if !thread.asked.is_empty() {
                 thread.grew = thread.grew
                     || match node.operation.input_messages.as_ref().filter(|input| input.continued() > 0) {
@@ -108,13 +108,15 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// The thread whose answers are in an input.
+    /// The thread whose answers an input contains.
     pub(super) fn known(&self, node: &Node) -> Option<usize> {
         let shared = shared_number(node).and_then(|number| self.by_shared_input.get(&number));
-        shared.copied().or_else(|| heard(node, |clue| self.by_clue.get(&clue).copied()))
+        shared
+            .copied()
+            .or_else(|| find_by_clue(node, |clue| self.by_clue.get(&clue).copied()))
     }
 
-    /// Whether a call was given the first words of one of these threads, and an answer or call of it.
+    /// Whether the input of a call has the first user messages of one of these threads, and an answer or call of it.
     pub(super) fn continues(&self, node: &Node) -> bool {
         let thread = self.known(node).and_then(|place| self.list.get(place));
         thread.is_some_and(|thread| !thread.asked.is_empty() && begins_with(node, &thread.asked))
@@ -141,7 +143,7 @@ impl<'a> Threads<'a> {
             return Some(latest);
         }
         let (prompt, asked) = (prompt(node), asked(node));
-        // The same words once more, after they were answered, are another question: a retry, a sample, an item of a list.
+        // The same messages again, after an answer, are another question: a retry, a sample, an item of a list.
         let same = |place: &usize| {
             let thread = self.list.get(*place);
             let is_same = thread.filter(|thread| thread.prompt == prompt && asked.starts_with(&thread.asked));
@@ -152,13 +154,13 @@ impl<'a> Threads<'a> {
             return Some(again);
         }
         let thread = self.list.get(latest)?;
-        // A loop that was compacted or whose client records what is new alone, or a conversation whose history was cut.
+        // A loop that was compacted or whose client records only new messages, or a conversation whose history was cut.
         let has_more = thread.is_open || thread.grew && prompt.is_some();
         let goes_on = thread.prompt == prompt && has_more && node.start >= thread.ends;
         (goes_on || asked.is_empty()).then_some(latest)
     }
 
-    /// A call finds this thread, if nothing later has its words.
+    /// Indexes a thread by its prompt and user messages, replacing earlier threads.
     fn find_by_words(&mut self, place: usize) {
         let Some(thread) = self.list.get(place) else { return };
         let key = self.keys(thread.prompt.as_deref(), &thread.asked).last();
@@ -168,12 +170,12 @@ impl<'a> Threads<'a> {
         });
     }
 
-    /// The latest thread for each number of these words that a thread began with.
+    /// The latest thread that began with each prefix of these user messages.
     fn begun_with(&self, prompt: Option<&str>, asked: &[Cow<'_, str>]) -> impl Iterator<Item = usize> {
         self.keys(prompt, asked).filter_map(|key| self.by_words.get(&key).copied())
     }
 
-    /// The keys of a prompt with none of these words, the first, the first two, and so on.
+    /// The keys of a prompt with none of these user messages, the first, the first two, and so on.
     fn keys(&self, prompt: Option<&str>, asked: &[Cow<'_, str>]) -> impl Iterator<Item = u64> {
         let hash = self.by_words.hasher();
         let none = hash.hash_one(prompt);
@@ -183,7 +185,7 @@ impl<'a> Threads<'a> {
         }))
     }
 
-    /// The thread behind those that only name it.
+    /// The first thread after those that only generate a title for it.
     fn behind_titles(&self) -> Option<usize> {
         if self.list.len() < 2 {
             return None;
@@ -194,8 +196,8 @@ impl<'a> Threads<'a> {
         titles.iter().all(|title| title.names(thread)).then_some(place)
     }
 
-    /// The calls that are not of the agent's own thread, each with the first call of its thread. The agent's own is the one that
-    /// asks for tools, else the first that is no title of the one after it.
+    /// The calls outside the agent's own thread, each with the first call of its thread. The agent's own thread is the one that
+    /// asks for tools, else the first that does not just generate a title for the next.
     pub(super) fn unrelated(self) -> impl Iterator<Item = (NodeId, NodeId)> {
         let own = self.list.iter().position(|thread| thread.has_tools);
         let own = own.or_else(|| self.behind_titles()).unwrap_or(0);
@@ -212,7 +214,7 @@ impl Thread<'_> {
         self.answer.is_some() && prompt.is_some_and(|prompt| makes(prompt) == Some(Makes::Label))
     }
 
-    /// Whether its only call was given the question of another thread, which makes no use of its answer.
+    /// Whether its only call received the question of another thread, which does not use its answer.
     fn names(&self, other: &Thread<'_>) -> bool {
         let (Some(question), Some(title)) = (other.asked.first(), &self.answer) else {
             return false;
@@ -223,7 +225,7 @@ impl Thread<'_> {
     }
 }
 
-/// OpenAI's conversations and threads: a request has what is new.
+/// OpenAI's conversations and threads, whose requests contain only new messages.
 fn is_kept_by_provider(session: &str) -> bool {
     session.starts_with("conv_") || session.starts_with("thread_")
 }
@@ -238,7 +240,7 @@ fn asked(node: &Node) -> Vec<Cow<'_, str>> {
     questions(node).map(Message::joined_text).collect()
 }
 
-/// Whether these are the first words of users in an input.
+/// Whether these are the first user messages in an input.
 fn begins_with(node: &Node, asked: &[Cow<'_, str>]) -> bool {
     let mut questions = questions(node);
     asked
@@ -260,17 +262,17 @@ fn shared_number(node: &Node) -> Option<usize> {
     node.operation.input_messages.as_ref()?.shared_number()
 }
 
-/// What is known of the last known message of an input, by a clue.
-pub(super) fn heard<'a, T>(node: &'a Node, of: impl Fn(Clue<'a>) -> Option<T>) -> Option<T> {
+/// The value that `of` finds for the last message of an input with a known clue.
+pub(super) fn find_by_clue<'a, T>(node: &'a Node, of: impl Fn(Clue<'a>) -> Option<T>) -> Option<T> {
     let input = node.operation.input_messages.as_ref()?;
-    input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {
+    input.iter().rev().take(MAX_LOOKBACK).find_map(|message| match message.role {
         Role::Tool => of(Clue::CallId(message.tool_call_id.as_deref()?)),
         Role::Assistant => clues(message).find_map(&of),
         _ => None,
     })
 }
 
-/// The clues that a call adds: those of its answer, and of the last one that it was given. Those before are known.
+/// The clues that a call adds: those of its answer, and of the last answer in its input. Earlier ones are known.
 pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue<'_>> {
     let mut input = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own).iter();
     let last = input.rfind(|message| message.role == Role::Assistant);

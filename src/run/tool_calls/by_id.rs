@@ -1,7 +1,7 @@
-//! The call that a tool's span ran, by the call's id.
+//! Finds the call that a tool's span ran by the call's id.
 //!
 //! Ids are not unique: models and servers number calls from 0 in every answer, and agents of one trace share the numbers.
-//! So name and arguments have to agree, and of several calls the one nearest in the tree of spans is meant.
+//! So name and arguments must agree, and among several calls the nearest in the span tree is chosen.
 
 use crate::hash::HashMap;
 use crate::operation::is_counter;
@@ -13,8 +13,8 @@ use crate::run::node::{Node, Nodes};
 use crate::run::scopes::Scopes;
 use crate::span::UnixNanos;
 
-/// How many calls of one id are looked at.
-const LOOKED_AT: usize = 64;
+/// Maximum number of calls with one id examined.
+const MAX_CALLS_PER_ID: usize = 64;
 
 /// The calls of all conversations.
 pub(super) struct CallsById {
@@ -68,7 +68,7 @@ impl CallsById {
         self.of_scope.get(&scopes.scope_of(tool)).copied()
     }
 
-    /// For each scope without a conversation that of the agent around it. An agent that a tool called is another one's work.
+    /// For each scope without a conversation, the one of the agent around it. The work of an agent called by a tool is separate.
     pub(super) fn conversations_around(&self, scopes: &Scopes) -> IdVec<ScopeId, Option<ConversationId>> {
         let mut out: IdVec<ScopeId, Option<ConversationId>> = IdVec::with_capacity(scopes.list.len());
         for (scope, draft) in scopes.list.enumerate() {
@@ -111,7 +111,7 @@ impl CallsById {
         }
         places.retain(|place| draft(*place).is_some_and(agrees));
         if let [] | [_] = places.as_slice() {
-            // Nobody else has a call of this id: it decides, if it is no number that others have too.
+            // The only call with this id is the one, unless the id is a counter and the call is in another agent's conversation.
             let mut all = of_id.values().flatten();
             let only = all.next().filter(|_| all.next().is_none());
             let decides = |place: &&CallRef| {
@@ -124,17 +124,17 @@ impl CallsById {
         let rank = |place: CallRef| {
             let draft = draft(place)?;
             let before = began(draft).is_none_or(|began| began <= node.start);
-            // `None`, no common ancestor, is the farthest.
+            // `None`, without a common ancestor, is the farthest.
             let near = distance_to(draft).map(std::cmp::Reverse);
             let fit = arguments::fit(used.arguments.as_ref(), draft.call.arguments.as_ref());
-            // Of several calls of one answer with this id, each has its own run.
+            // Several calls of one answer with this id each have their own run.
             let in_answer = (fit, draft.tools.is_empty(), std::cmp::Reverse(draft.index));
             Some((before, near, began(draft), in_answer, place))
         };
         places.into_iter().max_by_key(|place| rank(*place))
     }
 
-    /// Whether a conversation is that of the tool's agent, or of a sub-agent around it.
+    /// Whether a conversation belongs to the tool's agent, or to a sub-agent around it.
     fn is_near(&self, nodes: &Nodes, scopes: &Scopes, tool: NodeId, conversation: ConversationId) -> bool {
         let around = nodes.ancestors(tool).filter_map(|up| self.of_tool.get(&up).copied());
         let mut scopes = around.chain([scopes.scope_of(tool)]);
@@ -142,18 +142,18 @@ impl CallsById {
     }
 }
 
-/// The calls that began last before a time, and some after it.
+/// The latest calls that began before a time, and some after it.
 fn latest(list: &[CallRef], start: UnixNanos, began: impl Fn(CallRef) -> Option<UnixNanos>) -> &[CallRef] {
-    if list.len() <= LOOKED_AT {
+    if list.len() <= MAX_CALLS_PER_ID {
         return list;
     }
     let behind = list.partition_point(|place| began(*place).is_none_or(|began| began <= start));
     let end = (behind + 1).min(list.len());
-    list.get(end.saturating_sub(LOOKED_AT)..end).unwrap_or_default()
+    list.get(end.saturating_sub(MAX_CALLS_PER_ID)..end).unwrap_or_default()
 }
 
-/// The last part of a tool's name, which names of one tool have in common: what stays when a server's or class's name is taken
-/// off, and the underscores before it.
+/// The last part of a tool's name, which all names of one tool share: without a server's or class's name and leading
+/// underscores.
 fn tail(name: &str) -> &str {
     let begin = name.rfind(['.', '/', ':']).map_or(0, |at| at + 1);
     let begin = name.rfind("__").map_or(begin, |at| begin.max(at + 2));

@@ -1,5 +1,5 @@
-//! Results that have no id, in a history that does not repeat their calls: they are those of the calls that have no result, where there
-//! are as many of both.
+//! Assigns results without an id, in a history that does not repeat their calls, to the calls without a result, if both are equal in
+//! number.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::hash::HashSet;
 use crate::operation::Kind;
-use crate::run::conversation::{Conversation, SeenResult};
+use crate::run::conversation::{DraftConversation, SeenResult};
 use crate::run::id::{CallId, NodeId};
 use crate::run::names;
 use crate::run::node::{Node, Nodes};
@@ -15,28 +15,28 @@ use crate::run::results::{answer_text, result_text};
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
-/// So many arguments of a call are looked for in a result.
-const ARGUMENTS: usize = 8;
-/// In so many bytes of it.
-const LOOKED_AT: usize = 4096;
+/// Maximum number of a call's arguments searched for in a result.
+const MAX_ARGUMENTS: usize = 8;
+/// Maximum number of bytes of a result searched.
+const MAX_SEARCHED_BYTES: usize = 4096;
 
-/// Of more results the order is not looked for.
-const COMPARED: usize = 64;
+/// Maximum number of results whose order is compared.
+const MAX_ORDERED_RESULTS: usize = 64;
 
 /// A call or a tool run without a result.
 #[derive(Debug, Clone)]
-struct Waiting {
+struct Unanswered {
     call: Option<CallId>,
     tool: Option<NodeId>,
-    /// When it was asked for, or began.
+    /// When the call was made, or the tool began.
     from: UnixNanos,
     /// When its tool ended.
     until: Option<UnixNanos>,
 }
 
-/// Gives the results that a model input has without ids to the calls of the conversation, and to those of its `tools` that no call asks
+/// Gives results without ids in a model input to the calls of the conversation, and to those of its `tools` that no call asks
 /// for.
-pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut Conversation, tools: &[NodeId]) {
+pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut DraftConversation, tools: &[NodeId]) {
     let has_no_id = |seen: &SeenResult| seen.message.tool_call_id.is_none() && !seen.message.is_without_result();
     if !conversation.stray_results.iter().any(has_no_id) {
         return;
@@ -63,7 +63,7 @@ pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut Conversation, t
             left.extend(group);
             continue;
         }
-        let asked: Vec<Waiting> = waiting.drain(..before).collect();
+        let asked: Vec<Unanswered> = waiting.drain(..before).collect();
         let asked = in_order_of_results(nodes, conversation, asked, &group);
         for (waiting, seen) in asked.into_iter().zip(group) {
             give(nodes, conversation, &waiting, seen);
@@ -72,8 +72,8 @@ pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut Conversation, t
     conversation.stray_results = left;
 }
 
-/// What lacks a result, in the order in which it was asked for.
-fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<Waiting> {
+/// Calls and tools without a result, oldest first.
+fn waiting(nodes: &Nodes, conversation: &DraftConversation, tools: &[NodeId]) -> Vec<Unanswered> {
     let lacks = |node: &Node| {
         let has_result = node.operation.tool.as_ref().is_some_and(|used| used.result.is_some());
         !has_result && node.operation.failure.is_none() && node.kind() == Kind::Tool
@@ -85,7 +85,7 @@ fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<
         if node.is_some_and(|node| !lacks(node)) {
             return None;
         }
-        Some(Waiting {
+        Some(Unanswered {
             call: Some(id),
             tool,
             from: nodes.get(draft.by?)?.start,
@@ -94,20 +94,20 @@ fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<
     });
     let tools = tools.iter().filter_map(|tool| {
         let node = nodes.get(*tool).filter(|node| lacks(node))?;
-        Some(Waiting {
+        Some(Unanswered {
             call: None,
             tool: Some(*tool),
             from: node.start,
             until: node.end,
         })
     });
-    let mut out: Vec<Waiting> = calls.chain(tools).collect();
+    let mut out: Vec<Unanswered> = calls.chain(tools).collect();
     out.sort_by_key(|waiting| waiting.from);
     out
 }
 
-/// The texts of results that tools have: such a result is a repetition, not another one.
-fn known_results<'a>(nodes: &'a Nodes, conversation: &Conversation, tools: &[NodeId]) -> HashSet<Cow<'a, str>> {
+/// The texts of the tools' results, to recognise repetitions.
+fn known_results<'a>(nodes: &'a Nodes, conversation: &DraftConversation, tools: &[NodeId]) -> HashSet<Cow<'a, str>> {
     let of_calls = conversation.calls.iter().flat_map(|draft| &draft.tools);
     let results = of_calls.chain(tools).filter_map(|tool| {
         let used = nodes.get(*tool)?.operation.tool.as_deref()?;
@@ -116,13 +116,13 @@ fn known_results<'a>(nodes: &'a Nodes, conversation: &Conversation, tools: &[Nod
     results.collect()
 }
 
-/// The calls in the order of their results. A client gives results in the order of the calls, in the order in which the tools ended, or in
-/// another one: the first of these in which the most results name an argument of their call.
-fn in_order_of_results(nodes: &Nodes, conversation: &Conversation, asked: Vec<Waiting>, group: &[SeenResult]) -> Vec<Waiting> {
-    let names = |waiting: &Waiting, seen: &SeenResult| names_argument(nodes, conversation, waiting, seen);
-    let count = |order: &[Waiting]| order.iter().zip(group).filter(|(waiting, seen)| names(waiting, seen)).count();
+/// The calls in the order of their results: the order of the calls, the order in which the tools ended, or any other, whichever first
+/// makes the most results name an argument of their call.
+fn in_order_of_results(nodes: &Nodes, conversation: &DraftConversation, asked: Vec<Unanswered>, group: &[SeenResult]) -> Vec<Unanswered> {
+    let names = |waiting: &Unanswered, seen: &SeenResult| names_argument(nodes, conversation, waiting, seen);
+    let count = |order: &[Unanswered]| order.iter().zip(group).filter(|(waiting, seen)| names(waiting, seen)).count();
     let mut best = (count(&asked), asked);
-    if best.0 == group.len() || group.len() > COMPARED {
+    if best.0 == group.len() || group.len() > MAX_ORDERED_RESULTS {
         return best.1;
     }
     let mut ended = best.1.clone();
@@ -132,7 +132,7 @@ fn in_order_of_results(nodes: &Nodes, conversation: &Conversation, asked: Vec<Wa
         let at = left.iter().position(|waiting| names(waiting, seen))?;
         Some(left.remove(at))
     });
-    let named: Vec<Option<Waiting>> = named.collect();
+    let named: Vec<Option<Unanswered>> = named.collect();
     let mut left = left.into_iter();
     let named = named.into_iter().filter_map(|named| named.or_else(|| left.next())).collect();
     for order in [ended, named] {
@@ -144,8 +144,8 @@ fn in_order_of_results(nodes: &Nodes, conversation: &Conversation, asked: Vec<Wa
     best.1
 }
 
-/// Whether a result has the name of the tool or a text of its arguments in it.
-fn names_argument(nodes: &Nodes, conversation: &Conversation, waiting: &Waiting, seen: &SeenResult) -> bool {
+/// Whether a result contains the name of the tool or a text of its arguments.
+fn names_argument(nodes: &Nodes, conversation: &DraftConversation, waiting: &Unanswered, seen: &SeenResult) -> bool {
     let call = waiting.call.and_then(|call| conversation.calls.get(call)).map(|draft| &draft.call);
     let used = waiting.tool.and_then(|tool| nodes.get(tool)?.operation.tool.as_deref());
     let name = call.map(|call| call.name.as_str()).or_else(|| used?.name.as_deref());
@@ -154,20 +154,20 @@ fn names_argument(nodes: &Nodes, conversation: &Conversation, waiting: &Waiting,
     }
     let arguments = call.and_then(|call| call.arguments.as_ref()).or_else(|| used?.arguments.as_ref());
     let text = answer_text(&seen.message);
-    let text = text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
+    let text = text.get(..text.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or_default();
     let is_in = |value: &Value| match value {
         Value::String(word) => word.chars().count() > 2 && text.contains(word.as_str()),
         Value::Number(number) => text.contains(&number.to_string()),
         _ => false,
     };
     match arguments {
-        Some(Value::Object(map)) => map.values().take(ARGUMENTS).any(is_in),
+        Some(Value::Object(map)) => map.values().take(MAX_ARGUMENTS).any(is_in),
         Some(value) => is_in(value),
         None => false,
     }
 }
 
-fn give(nodes: &mut Nodes, conversation: &mut Conversation, waiting: &Waiting, seen: SeenResult) {
+fn give(nodes: &mut Nodes, conversation: &mut DraftConversation, waiting: &Unanswered, seen: SeenResult) {
     let span = waiting.tool.and_then(|tool| nodes.get(tool)).or_else(|| nodes.get(seen.node));
     let span = span.map(|node| node.span_id);
     nodes.findings.push(Finding::new(

@@ -1,23 +1,23 @@
-//! The call that a tool's span ran, by its result: the next model input has the results under the ids of their calls.
+//! Finds the call that a tool's span ran by its result: the next model input has the results under the ids of their calls.
 //!
-//! Ids and arguments on a tool's span are opt-in, and parallel tools begin in any order: without either the result is all that shows
-//! whose it is.
+//! Ids and arguments on a tool's span are opt-in, and parallel tools begin in any order: without both, only the result identifies
+//! the call.
 
 use std::borrow::Cow;
 
 use crate::hash::HashMap;
 use crate::run::arguments::{self, Fit};
-use crate::run::conversation::Conversation;
+use crate::run::conversation::DraftConversation;
 use crate::run::id::{CallId, NodeId};
 use crate::run::names;
 use crate::run::node::Nodes;
 use crate::run::results::{answer_text, as_json, result_text};
 
-/// Of more calls with one result those behind are not looked at: their order is as good a sign.
-const LOOKED_AT: usize = 16;
+/// Maximum number of calls with one result examined; beyond that, order is as good evidence.
+const MAX_CALLS_PER_RESULT: usize = 16;
 
-/// Gives each of these tools to the first call whose result is its own. Keeps in `tools` those that have none.
-pub(super) fn give(nodes: &Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>) {
+/// Gives each of these tools to the first call with the same result. Tools without one stay in `tools`.
+pub(super) fn give(nodes: &Nodes, conversation: &mut DraftConversation, tools: &mut Vec<NodeId>) {
     let has_result = |tool: &NodeId| {
         nodes
             .get(*tool)
@@ -46,7 +46,7 @@ pub(super) fn give(nodes: &Nodes, conversation: &mut Conversation, tools: &mut V
     });
 }
 
-fn find(nodes: &Nodes, conversation: &Conversation, by_result: &HashMap<String, Vec<CallId>>, tool: NodeId) -> Option<CallId> {
+fn find(nodes: &Nodes, conversation: &DraftConversation, by_result: &HashMap<String, Vec<CallId>>, tool: NodeId) -> Option<CallId> {
     let node = nodes.get(tool)?;
     let used = node.operation.tool.as_ref()?;
     let (name, given) = (names::tool(node)?, result_text(used.result.as_ref()?));
@@ -65,10 +65,10 @@ fn find(nodes: &Nodes, conversation: &Conversation, by_result: &HashMap<String, 
         let fits = arguments::fit(used.arguments.as_ref(), draft.call.arguments.as_ref()) >= Fit::Unknown;
         was_asked && was_read && fits && names::same_tool(name, &draft.call.name)
     };
-    calls.iter().take(LOOKED_AT).find(is_it).copied()
+    calls.iter().take(MAX_CALLS_PER_RESULT).find(is_it).copied()
 }
 
-/// Equal for results that are the same, also where one is JSON as its client writes it.
+/// Equal for equal results, even if one is JSON in another formatting.
 fn key(text: &str) -> Cow<'_, str> {
     as_json(text.trim())
 }

@@ -1,25 +1,25 @@
-//! Calls that no model's output shows, though a model made them: only a model gives a tool run a call's id.
+//! Finds calls missing from model outputs although a model made them: only a model gives a tool run a call id.
 
 use crate::hash::HashSet;
 use crate::operation::{Kind, ToolCall, ToolCallId};
-use crate::run::conversation::Conversation;
+use crate::run::conversation::DraftConversation;
 use crate::run::id::{Id, MessageId, NodeId};
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
-/// Which answers may have asked for a tool.
+/// The answers that may have asked for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// Each that shows words and no calls: the tool is its agent's.
+    /// Any that shows text and no calls: the tool belongs to the same agent.
     Maybe,
-    /// Those that are marked as asking for tools: the tool is that of another agent.
+    /// Only those marked as asking for tools: the tool belongs to another agent.
     Surely,
 }
 
-/// Gives tool runs that have a call's id to the answer right before them, or to the one that still streamed, where its span shows
-/// words and no calls. Keeps in `tools` those that no answer asked for.
-pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>, asks: Asks) {
+/// Gives tool runs with a call id to the answer right before them, or to the one that was still streaming, if its span shows
+/// text and no calls. Tools that no answer asked for stay in `tools`.
+pub(super) fn give(nodes: &mut Nodes, conversation: &mut DraftConversation, tools: &mut Vec<NodeId>, asks: Asks) {
     let turns = Turns::of(nodes, conversation);
     let without_calls = conversation.messages.enumerate().filter(|(_, draft)| draft.calls.is_empty());
     let without_calls: HashSet<MessageId> = without_calls.map(|(id, _)| id).collect();
@@ -30,7 +30,7 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
         let Some(at) = before.filter(|at| without_calls.contains(at)) else {
             return true;
         };
-        // An agent's answer after its tools asked for none of them.
+        // A turn that an agent's span describes asks for no tool that began before the turn's end.
         let answer = conversation.messages.get(at).and_then(|draft| nodes.get(draft.node));
         if answer.is_some_and(|answer| answer.agent_turn.is_some() && begin < answer.end) {
             return true;
@@ -71,9 +71,9 @@ fn call_of(nodes: &Nodes, tool: NodeId) -> Option<ToolCall> {
     })
 }
 
-/// When model calls were at work.
+/// The times of model calls.
 struct Turns {
-    /// By start, with the latest end of those before.
+    /// Ordered by start.
     list: Vec<Turn>,
 }
 
@@ -82,12 +82,12 @@ struct Turn {
     /// `None`: it has not ended.
     end: Option<UnixNanos>,
     message: MessageId,
-    /// Of all that began before, the one that ends last. `None`: one of them has not ended.
+    /// The one that ends last among all that began before. `None`: one of them has not ended.
     before: Option<(UnixNanos, MessageId)>,
 }
 
 impl Turns {
-    fn of(nodes: &Nodes, conversation: &Conversation) -> Self {
+    fn of(nodes: &Nodes, conversation: &DraftConversation) -> Self {
         let turns = conversation.messages.enumerate().filter(|(_, draft)| draft.is_turn);
         let mut list: Vec<Turn> = turns
             .filter_map(|(message, draft)| {
@@ -109,8 +109,8 @@ impl Turns {
         Self { list }
     }
 
-    /// The answer that ended last before this time, or the one that was at work then: a client runs a tool as soon as the answer
-    /// has asked for it. `None` where others were at work, too.
+    /// The last answer that ended before this time, or the one in progress: a client may run a tool as soon as the answer has asked
+    /// for it. `None` if several were in progress.
     fn before(&self, time: UnixNanos) -> Option<MessageId> {
         let begun = self.list.partition_point(|turn| turn.start <= time);
         let last = self.list.get(begun.checked_sub(1)?)?;

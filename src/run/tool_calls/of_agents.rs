@@ -10,7 +10,7 @@ use crate::run::conversation::{Conversations, DraftCall, SeenResult};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 
-/// Gives calls without tool and result what the history of the nearest agent above has under their ids.
+/// Gives calls without tool and result the results with their ids in the history of the nearest agent above.
 pub(super) fn give_results(nodes: &Nodes, conversations: &mut Conversations) {
     let waits = |draft: &DraftCall| draft.tools.is_empty() && draft.result.is_none() && draft.call.recorded_id().is_some();
     let callers = conversations.iter().flat_map(|conversation| conversation.calls.iter());
@@ -41,7 +41,7 @@ pub(super) fn give_results(nodes: &Nodes, conversations: &mut Conversations) {
     }
 }
 
-/// The results in an agent's history by their calls' ids; none for an id that has several.
+/// The results in an agent's history by call id; `None` for an id with several.
 fn results(agent: &Operation) -> HashMap<String, Option<Message>> {
     let read = |recorded: &Recorded, direction| {
         recorded

@@ -1,4 +1,4 @@
-//! Tools outside of the agent that asked for them: the call is in a conversation of the tool's scope or one below.
+//! Tools outside the agent that asked for them: the call is in a conversation of the tool's scope or one below.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::run::id::{ConversationId, ScopeId};
 use crate::run::node::Nodes;
 use crate::run::scopes::{Nesting, Scopes};
 
-/// What is unmatched in all conversations. A trace may hold thousands of them, and of tools that none of them asked for.
+/// Unmatched calls of all conversations. A trace may have thousands of conversations and of tools that none of them asked for.
 pub(super) struct OtherScopes {
     nesting: Nesting,
     pub(super) unmatched: UnmatchedCalls,
@@ -27,7 +27,7 @@ impl OtherScopes {
         Self { nesting, unmatched }
     }
 
-    /// The places of a scope and of those within it.
+    /// The places of a scope and of the scopes within it.
     pub(super) fn within(&self, scope: ScopeId) -> Option<Range<usize>> {
         self.nesting.within(scope)
     }

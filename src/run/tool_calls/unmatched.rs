@@ -1,7 +1,7 @@
-//! Calls that no tool span ran yet, by the names and arguments under which tool spans record them.
+//! Calls not yet matched with a tool span, indexed by the names and arguments that tool spans record.
 //!
-//! A run may have tens of thousands of calls of one tool, and as many spans with only its name: no call is
-//! looked at for each span.
+//! A run may have tens of thousands of calls of one tool, and as many spans with only its name, so calls must
+//! not be scanned for each span.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -17,20 +17,20 @@ use crate::run::names;
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
-/// So many calls are looked at for one tool span. More than one is looked at where arguments overlap without fitting, or where
-/// a call began later than one after it.
-const LOOKED_AT: usize = 256;
+/// Maximum number of calls examined for one tool span. More than one is examined if arguments overlap without fitting, or if a
+/// call began later than the next one.
+const MAX_CANDIDATES: usize = 256;
 
-/// Of no more calls than these each is looked at: an index of them costs more than it saves.
-const UNINDEXED: usize = 8;
+/// Up to this many calls are scanned without an index, which would cost more than it saves.
+const MAX_UNINDEXED: usize = 8;
 
-/// The place of the only conversation of [`UnmatchedCalls::of`].
+/// The scope place of the only conversation in [`UnmatchedCalls::of`].
 pub(super) const ONLY_PLACE: Range<usize> = 0..1;
 
 /// Unmatched calls in order.
 pub(super) struct UnmatchedCalls {
     calls: Vec<Unmatched>,
-    /// Empty where there are few calls.
+    /// Empty if the calls are few.
     queues: HashMap<u64, Queue>,
     state: foldhash::fast::RandomState,
 }
@@ -39,22 +39,22 @@ struct Unmatched {
     place: CallRef,
     /// The place of its scope among all scopes.
     nest: usize,
-    /// When the model call that asked began.
+    /// The start of the model call that asked.
     began: UnixNanos,
 }
 
-/// What a queue's calls have in common.
+/// The tool name that a queue's calls share.
 #[derive(Hash)]
 enum Mark<'a> {
-    /// They have this name, or one that ends with it behind a server's or class's name.
+    /// They have this name, possibly with a server's or class's name as prefix.
     Ends(&'a str),
-    /// They have this very name.
+    /// They have exactly this name.
     Named(&'a str),
     /// They pass the run to this agent.
     Passes(&'a str),
 }
 
-/// What the arguments of a queue's calls have in common.
+/// The arguments that a queue's calls share.
 #[derive(Hash)]
 enum Arguments<'a> {
     Any,
@@ -62,7 +62,7 @@ enum Arguments<'a> {
     None,
     /// They are equal to these.
     Same(u64),
-    /// This member is one of them.
+    /// They include this member.
     Member(&'a str, u64),
     /// Their only member has this text.
     Only(&'a str),
@@ -74,9 +74,9 @@ impl UnmatchedCalls {
         Self::of_all(nodes, conversations, [(ONLY_PLACE.start, id)])
     }
 
-    /// The unmatched calls of many conversations, each with the place of its scope, in order of those places.
+    /// The unmatched calls of many conversations, each with the place of its scope, ordered by place.
     pub(super) fn of_all(nodes: &Nodes, all: &Conversations, wanted: impl IntoIterator<Item = (usize, ConversationId)>) -> Self {
-        Self::indexed_above(UNINDEXED, nodes, all, wanted)
+        Self::indexed_above(MAX_UNINDEXED, nodes, all, wanted)
     }
 
     fn indexed_above(
@@ -154,8 +154,8 @@ impl UnmatchedCalls {
         self.queues.entry(key).or_default().numbers.push(number);
     }
 
-    /// The first unmatched call that a tool span may have run: of its name, asked before it began, with arguments that fit at least
-    /// so well; for a handoff the first that passes the run to its agent. The call's scope is in `within`.
+    /// The first unmatched call that a tool span may have run: same name, made before the tool began, with arguments that fit at
+    /// least this well; for a handoff the first that passes the run to its agent. The call's scope is in `within`.
     pub(super) fn first(&mut self, node: &Node, conversations: &Conversations, least: Fit, within: &Range<usize>) -> Option<CallRef> {
         let used = node.operation.tool.as_ref();
         let name = used.and_then(|used| used.name.as_deref());
@@ -224,7 +224,7 @@ impl UnmatchedCalls {
         self.calls.iter().filter(may_be).find(is_it).map(|call| call.place)
     }
 
-    /// The first of one queue's calls that fits, if it is before the one that was found.
+    /// The first of a queue's calls that fits, if it precedes the one found so far.
     #[expect(clippy::too_many_arguments, reason = "one question, asked of several queues")]
     fn look(
         &mut self,
@@ -243,7 +243,7 @@ impl UnmatchedCalls {
         let mut at = queue
             .numbers
             .partition_point(|number| calls.get(*number).is_some_and(|call| call.nest < within.start));
-        for _ in 0..LOOKED_AT {
+        for _ in 0..MAX_CANDIDATES {
             at = queue.next_unmatched(at, |number| {
                 calls.get(number).and_then(draft).is_some_and(|draft| draft.tools.is_empty())
             });
@@ -266,11 +266,11 @@ impl UnmatchedCalls {
 /// Calls with a common mark, in order.
 #[derive(Default)]
 struct Queue {
-    /// Their places in [`UnmatchedCalls::calls`].
+    /// Their indexes in [`UnmatchedCalls::calls`].
     numbers: Vec<usize>,
-    /// When the first of this call and those after it was asked for.
+    /// For each call, the earliest time of it and those after it.
     earliest: Vec<UnixNanos>,
-    /// A place at or behind each place, before which every call is matched.
+    /// For each place, a place at or behind it up to which every call is matched.
     next: Vec<usize>,
 }
 
@@ -285,7 +285,7 @@ impl Queue {
         }
     }
 
-    /// The first place from here on whose call is unmatched. What was passed over is not passed again.
+    /// The first place from here on whose call is unmatched. Matched calls are skipped only once.
     fn next_unmatched(&mut self, begin: usize, is_unmatched: impl Fn(usize) -> bool) -> usize {
         let mut at = begin;
         while let Some(next) = self.next.get(at).copied() {
@@ -312,7 +312,7 @@ fn named(name: &str) -> impl Iterator<Item = Mark<'_>> {
     std::iter::once(Mark::Ends(name)).chain(names::ends(name).map(Mark::Named))
 }
 
-/// Equal for arguments that are the same as [`arguments::same_value`] has it, and for none and an empty object.
+/// Equal for arguments that are equal by [`arguments::same_value`], and for none and an empty object.
 fn signature(state: &foldhash::fast::RandomState, arguments: Option<&Value>) -> u64 {
     let mut hasher = state.build_hasher();
     match arguments {
@@ -325,7 +325,7 @@ fn signature(state: &foldhash::fast::RandomState, arguments: Option<&Value>) -> 
 fn sign(value: &Value, state: &foldhash::fast::RandomState, hasher: &mut impl Hasher) {
     match value {
         Value::Object(map) => {
-            // In any order.
+            // Independent of the order.
             let members = map.iter().map(|(key, value)| {
                 let mut hasher = state.build_hasher();
                 key.hash(&mut hasher);

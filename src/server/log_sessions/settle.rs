@@ -1,4 +1,4 @@
-//! What a store is to have of a session that has log records: their spans, or marks that other spans are the run.
+//! Decides what to store for a session with log records: spans built from them, or marks that other spans are the run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use crate::span::{LOGS_SCOPE, LogRecord, Span, TraceId, UnixNanos};
 use crate::store::{self, ChunkKind, EachChunk, Filter, Read};
 use crate::web::cost::{self, Purpose};
 
-/// What the traces of a session are.
+/// Where the spans of a trace come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// Made of log records.
+    /// Built from log records.
     Logs,
     /// Exported in pieces.
     Pieces,
@@ -20,22 +20,22 @@ enum Origin {
     Other,
 }
 
-/// So many traces are remembered.
-const REMEMBERED: usize = 10_000;
+/// Maximum number of remembered traces.
+const MAX_REMEMBERED: usize = 10_000;
 
-/// The log records of a session, and its exported pieces, are in memory at once: those that take more of it are not read.
-pub(super) const LARGEST: usize = 512 << 20;
+/// Maximum memory for a session's log records and exported pieces together; larger sessions are not read.
+pub(super) const MAX_SESSION_BYTES: usize = 512 << 20;
 
-/// Looks at sessions of one store.
+/// Settles the sessions of one store.
 #[derive(Debug)]
 pub(crate) struct Settling {
     vocabulary: Vocabulary,
-    /// What a trace was at its revision.
+    /// The origin of a trace at a revision.
     origins: HashMap<TraceId, (u64, Origin)>,
 }
 
 /// A trace of a session.
-struct Found {
+struct SessionTrace {
     trace: TraceId,
     origin: Origin,
     start: u64,
@@ -49,12 +49,12 @@ impl Settling {
         }
     }
 
-    /// The keys that name a session.
+    /// The attribute keys that name a session.
     pub(super) fn session_keys(&self) -> &[String] {
         self.vocabulary.session_keys()
     }
 
-    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace. `may` is asked for each
+    /// The spans to store for a session's log records. `has_traces`: some of them name a trace. `may` is called for each
     /// message before it is read.
     pub(crate) fn spans(
         &mut self,
@@ -71,7 +71,7 @@ impl Settling {
         let others = || found.iter().filter(|found| !own.contains(&found.trace));
         let has = |origin: Origin| others().any(|found| found.origin == origin);
         if has(Origin::Other) || has_traces && !has(Origin::Pieces) {
-            // What was made of records before spans came is evidence, and so are pieces beside a file.
+            // Spans built from records before others arrived are marked as evidence, and so are pieces if there is a file.
             return Ok(marks(found.iter().filter(|found| found.origin != Origin::Other), session));
         }
         if has(Origin::Pieces) {
@@ -92,12 +92,12 @@ impl Settling {
             joined.spans.extend(marks(replaced, session));
             return Ok(joined.spans);
         }
-        // A sub-agent or a call whose turn was not known yet has moved to it.
+        // A sub-agent or call whose turn was not known earlier has moved into it.
         let moved = marks(others(), session);
         Ok(alone.into_iter().chain(moved).collect())
     }
 
-    /// Marks on what is made of log records or came in pieces, where a session has other spans.
+    /// Marks for spans built from log records or sent in pieces, if the session has other spans.
     pub(crate) fn marks(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
         if !found.iter().any(|found| found.origin == Origin::Other) {
@@ -106,13 +106,13 @@ impl Settling {
         Ok(marks(found.iter().filter(|found| found.origin != Origin::Other), session))
     }
 
-    /// Whether a session has spans that are neither made of log records nor pieces.
+    /// Whether a session has spans that are neither built from log records nor pieces.
     pub(crate) fn has_others(&mut self, store: &dyn Read, session: &str) -> Result<bool, store::Error> {
         let found = self.found(store, session)?;
         Ok(found.iter().any(|found| found.origin == Origin::Other))
     }
 
-    fn found(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Found>, store::Error> {
+    fn found(&mut self, store: &dyn Read, session: &str) -> Result<Vec<SessionTrace>, store::Error> {
         let filter = Filter {
             session: Some(session.to_owned()),
             ..Filter::default()
@@ -124,14 +124,14 @@ impl Settling {
                 Some((_, origin)) => *origin,
                 None => {
                     let origin = origin_of(store, row.trace_id)?;
-                    if self.origins.len() >= REMEMBERED {
+                    if self.origins.len() >= MAX_REMEMBERED {
                         self.origins.clear();
                     }
                     self.origins.insert(row.trace_id, (row.revision, origin));
                     origin
                 }
             };
-            list.push(Found {
+            list.push(SessionTrace {
                 trace: row.trace_id,
                 origin,
                 start: row.start,
@@ -141,7 +141,7 @@ impl Settling {
     }
 }
 
-/// The spans of the calls that only log records of a trace tell; none where the trace has spans.
+/// The spans of calls recorded only in a trace's log records; none if the trace has spans.
 pub(super) fn calls_of_trace(store: &dyn Read, trace: TraceId, may: &mut EachChunk<'_>) -> Result<Vec<Span>, store::Error> {
     let (mut records, mut has_spans) = (Vec::new(), false);
     let mut each = |kind: ChunkKind, message: &[u8]| {
@@ -166,7 +166,7 @@ fn origin_of(store: &dyn Read, trace: TraceId) -> Result<Origin, store::Error> {
         if kind != ChunkKind::Spans {
             return Ok(());
         }
-        is_other |= cost::of_chunk(kind, message, Purpose::Spans) > LARGEST;
+        is_other |= cost::of_chunk(kind, message, Purpose::Spans) > MAX_SESSION_BYTES;
         if !is_other {
             for span in decode::traces(message).map(|decoded| decoded.items).unwrap_or_default() {
                 is_other |= is_of_session(&span) && !is_mark(&span);
@@ -188,8 +188,8 @@ fn origin_of(store: &dyn Read, trace: TraceId) -> Result<Origin, store::Error> {
     })
 }
 
-/// Marks are made of what does not change, so that they are stored once.
-fn marks<'f>(found: impl Iterator<Item = &'f Found>, session: &str) -> Vec<Span> {
+/// Marks depend only on what does not change, so that they are stored once.
+fn marks<'f>(found: impl Iterator<Item = &'f SessionTrace>, session: &str) -> Vec<Span> {
     found.map(|found| replaced(found.trace, session, UnixNanos(found.start))).collect()
 }
 

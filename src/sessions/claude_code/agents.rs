@@ -1,4 +1,4 @@
-//! Sub-agents: which tool call asked for which file.
+//! Sub-agents: finds the tool call that asked for each file.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::sessions::budget::Budget;
 use crate::sessions::error::SessionError;
 use crate::sessions::get;
 
-/// What the files of a session have in common: what results of tools tell of agents that they started, and which lines were read.
+/// State shared by the files of a session: the agents that tool results say they started, and the lines read so far.
 #[derive(Debug, Default)]
 pub(super) struct Agents {
-    /// Ids of lines. A line may be there twice, also in another file: old versions copied a session to resume it.
+    /// Ids of lines. A line may be repeated, even in another file: old versions copied a session to resume it.
     pub(super) lines: HashSet<String>,
-    /// Answers, by their own ids and those of their requests: the file of a sub-agent may begin with copies of lines that have other ids.
+    /// Answers, by their own and their requests' ids: the file of a sub-agent may begin with copies of lines under new ids.
     answers: HashSet<String>,
     /// The tool call that started an agent, by the agent's id.
     calls: HashMap<String, String>,
@@ -24,12 +24,12 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    /// Notes an answer; `false`: it was noted before. One without both ids cannot be told from others.
+    /// Notes an answer; `false` if it was noted before. Answers without a request id always count as new.
     pub(super) fn is_new(&mut self, message: &str, request: Option<&str>) -> bool {
         request.is_none_or(|request| self.answers.insert(format!("{message} {request}")))
     }
 
-    /// Notes what the result of a tool call started.
+    /// Notes the agent or workflow that a tool call started, by its result.
     pub(super) fn note(&mut self, call_id: &str, result: &Value) {
         if let Some(agent) = get::text(result, "/agentId") {
             self.calls.insert(agent.to_owned(), call_id.to_owned());
@@ -39,9 +39,9 @@ impl Agents {
         }
     }
 
-    /// Completes the thread of a sub-agent by the file beside it, the results of its parent, and its folder.
+    /// Completes the thread of a sub-agent from the file next to it, the results of its parent, and its folder.
     pub(super) fn describe(&self, path: &Path, budget: &Budget, thread: &mut Thread) -> Result<(), SessionError> {
-        let meta = budget.beside(&path.with_extension("meta.json"))?;
+        let meta = budget.sibling_document(&path.with_extension("meta.json"))?;
         thread.name = get::owned(&meta, "/agentType").or(thread.name.take());
         thread.description = get::owned(&meta, "/description");
         let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -56,7 +56,7 @@ impl Agents {
     }
 }
 
-/// Version 2.0 starts two agents with each session that only fill a cache.
+/// With each session, version 2.0 starts two agents that only fill a cache.
 pub(super) fn is_warm_up(thread: &Thread) -> bool {
     let first = thread.events.iter().find_map(|event| match event {
         Event::Prompt(prompt) => Some(prompt),

@@ -1,15 +1,15 @@
-//! What the client puts beside the words of a person: files, notes, what hooks gave, and what was typed while the agent worked.
+//! What the client adds to a person's text: files, notes, output of hooks, and text typed while the agent worked.
 
 use serde_json::{Value, json};
 
-use super::reader::Reader;
+use super::reader::AgentReader;
 use crate::events::Event;
 use crate::operation::{Message, Part, Role};
 use crate::sessions::{get, parts};
 
-/// What the model is given of an attachment, by its type. Versions from 2.1.332 on write it as they sent it, those from 2.1.97 on have
-/// only what it is made of.
-const GIVEN: &[(&str, &str)] = &[
+/// Pointers to the content that the model receives, by type of attachment. Versions from 2.1.332 on record it as sent, those from
+/// 2.1.97 on only its parts.
+const CONTENT_POINTERS: &[(&str, &str)] = &[
     ("file", "/content/file/content"),
     ("directory", "/content"),
     ("edited_text_file", "/snippet"),
@@ -19,7 +19,7 @@ const GIVEN: &[(&str, &str)] = &[
     ("critical_system_reminder", "/content"),
 ];
 
-impl Reader {
+impl AgentReader {
     pub(super) fn attachment(&mut self, line: &Value) {
         let kind = get::text(line, "/attachment/type").unwrap_or_default();
         if kind == "prompt_snapshot" {
@@ -34,13 +34,13 @@ impl Reader {
             self.facts("hooks", line.get("attachment").cloned().unwrap_or_default());
         }
         if kind == "queued_command" {
-            // What a person types while the agent works goes into the turn, and what the client has to tell the model.
+            // Text typed while the agent works, and the client's notices to the model, belong to the turn.
             let mut said = parts::message(Role::User, line.pointer("/attachment/prompt").unwrap_or(&Value::Null));
             self.is_told(&said.content(), true);
             if is_of_client(line) {
                 said.role = Role::System;
             }
-            self.thread.events.push(Event::Heard(said));
+            self.thread.events.push(Event::Input(said));
             return;
         }
         let mut heard = Message {
@@ -53,23 +53,23 @@ impl Reader {
             heard.parts.extend(content.parts);
         }
         if rendered.is_empty() {
-            heard.parts = given(kind, line.get("attachment").unwrap_or(&Value::Null));
+            heard.parts = attachment_parts(kind, line.get("attachment").unwrap_or(&Value::Null));
         }
         if !heard.parts.is_empty() {
-            self.thread.events.push(Event::Heard(heard));
+            self.thread.events.push(Event::Input(heard));
         }
     }
 }
 
-/// Whether a message that waited is the client's: a notice of an agent or of a command that has ended.
+/// Whether a queued message is the client's: a notice that an agent or a command has ended.
 fn is_of_client(line: &Value) -> bool {
     get::text(line, "/attachment/commandMode") == Some("task-notification")
         || get::text(line, "/attachment/origin/kind").is_some_and(|kind| kind != "human")
 }
 
-/// What the model was given of an attachment, as far as the file has it: where it is from, and its words or its picture.
-fn given(kind: &str, attachment: &Value) -> Vec<Part> {
-    let Some((_, place)) = GIVEN.iter().find(|(known, _)| *known == kind) else {
+/// The content of an attachment that the model received, as far as the file has it: its origin, and its text or image.
+fn attachment_parts(kind: &str, attachment: &Value) -> Vec<Part> {
+    let Some((_, place)) = CONTENT_POINTERS.iter().find(|(known, _)| *known == kind) else {
         return Vec::new();
     };
     let mut out = Message::default();

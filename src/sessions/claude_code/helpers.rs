@@ -1,7 +1,7 @@
 //! Agents of the client itself: one writes the summary of a compaction, others suggest a prompt or answer a question on the side.
 //!
-//! Each has a file like a sub-agent's, but nobody asked for it in the conversation: it is no run. What its calls cost belongs to the
-//! compaction, or is a fact of the turn.
+//! Each has a file like a sub-agent's, but no call in the conversation asked for it, so it is not a run. The cost of its calls is added
+//! to the compaction, or is a fact of the turn.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use crate::sessions::note::Note;
 use crate::sessions::recording::Recorded;
 use crate::span::UnixNanos;
 
-/// How the id of the agent begins that writes a summary.
+/// The id prefix of agents that write a summary.
 const COMPACTION: &str = "acompact-";
 
-/// How the ids of the others begin.
+/// The id prefixes of other helpers.
 const OTHERS: [&str; 2] = ["aprompt_suggestion-", "aside_question-"];
 
 pub(super) fn is_helper(thread: &Thread) -> bool {
     thread.id.starts_with(COMPACTION) || OTHERS.iter().any(|begin| thread.id.starts_with(begin))
 }
 
-/// Where something of the conversation is: thread and event.
-type Place = (usize, usize);
+/// The position of an event: thread and index.
+type EventPlace = (usize, usize);
 
-/// When prompts came, and when calls and compactions were done, in the order of time.
+/// Times of prompts, and of the ends of calls and compactions, in order.
 #[derive(Default)]
 struct Times {
-    prompts: Vec<(UnixNanos, Place)>,
-    /// `true`: a compaction.
-    done: Vec<(UnixNanos, Place, bool)>,
-    /// The last prompt of all, whatever its time.
-    last: Option<Place>,
+    prompts: Vec<(UnixNanos, EventPlace)>,
+    /// The flag is `true` for a compaction.
+    done: Vec<(UnixNanos, EventPlace, bool)>,
+    /// The last prompt in the files, regardless of its time.
+    last: Option<EventPlace>,
 }
 
 impl Times {
@@ -57,14 +57,14 @@ impl Times {
         times
     }
 
-    /// The compaction that follows. The conversation waits while its summary is written: a call in between means that nothing came of it.
-    fn compaction(&self, at: UnixNanos) -> Option<Place> {
+    /// The next compaction after a time. The conversation waits while a summary is written: a call in between means that it was not used.
+    fn compaction(&self, at: UnixNanos) -> Option<EventPlace> {
         let next = self.done.get(self.done.partition_point(|(done, ..)| *done < at))?;
         next.2.then_some(next.1)
     }
 
-    /// The prompt of the turn of this time.
-    fn turn(&self, at: Option<UnixNanos>) -> Option<Place> {
+    /// The prompt of the turn at this time.
+    fn turn(&self, at: Option<UnixNanos>) -> Option<EventPlace> {
         let before = at.map(|at| self.prompts.partition_point(|(prompt, _)| *prompt <= at).saturating_sub(1));
         before
             .and_then(|before| self.prompts.get(before))
@@ -73,16 +73,16 @@ impl Times {
     }
 }
 
-/// Gives what helpers did to the compaction that each wrote, or to the turn.
+/// Adds the work of each helper to the compaction that it wrote, or to the turn.
 pub(super) fn place(helpers: Vec<Thread>, out: &mut Recorded) {
     if helpers.is_empty() {
         return;
     }
     let times = Times::of(&out.threads);
-    let mut of_turns: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
+    let mut of_turns: BTreeMap<EventPlace, Vec<Value>> = BTreeMap::new();
     for helper in helpers {
         let (session, work) = (helper.session.clone(), Work::of(helper));
-        // One that was interrupted, or has no more than copies of the conversation.
+        // The helper was interrupted, or its file only has copies of the conversation.
         if work.calls.is_empty() {
             continue;
         }
@@ -111,14 +111,14 @@ pub(super) fn place(helpers: Vec<Thread>, out: &mut Recorded) {
     }
 }
 
-fn event(threads: &mut [Thread], (thread, event): Place) -> Option<&mut Event> {
+fn event(threads: &mut [Thread], (thread, event): EventPlace) -> Option<&mut Event> {
     threads.get_mut(thread)?.events.get_mut(event)
 }
 
-/// What a helper did.
+/// The work of a helper.
 struct Work {
     agent: String,
-    /// What it was told last: its file may begin with the conversation.
+    /// The last prompt: the file may begin with copies of the conversation.
     asked: Option<String>,
     begin: Option<UnixNanos>,
     end: Option<UnixNanos>,
@@ -150,7 +150,7 @@ impl Work {
         work
     }
 
-    /// A compaction with the calls that wrote its summary. What they say is the summary, with notes that the client leaves out of it.
+    /// Adds the calls that wrote the summary to a compaction. Their output is the summary, plus notes that the client removes.
     fn complete(self, compaction: &mut Compaction) {
         compaction.start = compaction.start.or(self.begin);
         for call in &self.calls {

@@ -1,7 +1,7 @@
 //! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, sub-agents in separate files next to it.
 //!
-//! A line is a content block of the model, a prompt, a tool's result, an attachment or a record about the session. Versions differ
-//! in what they write: from 2.1.332 on a file has each request in full (`request`, `sent`), before it the lines alone.
+//! A line is a content block of the model, a prompt, a tool's result, an attachment or a record about the session. From 2.1.332
+//! on, files also have each request in full (`request`, `sent`).
 
 mod agents;
 mod attachments;
@@ -32,7 +32,7 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
     read_of(files, budget, Some("anthropic"))
 }
 
-/// The same, of what another client printed in this one's form: its models are of any provider.
+/// The same for another client's output in this form, whose models are of any provider.
 pub(super) fn read_printed(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     read_of(files, budget, None)
 }
@@ -41,7 +41,7 @@ fn read_of(files: &[PathBuf], budget: &Budget, provider: Option<&'static str>) -
     let mut out = Recorded::default();
     let mut agents = Agents::default();
     let mut threads = Vec::new();
-    // Names of sub-agents' files begin with `agent-`; their lines determine what they are.
+    // Sub-agents' files are named `agent-...`; what they are is determined by their lines.
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
     for path in mains.into_iter().chain(subs) {
         let mut file = File::new(path, provider);
@@ -83,7 +83,7 @@ fn is_of_agent(path: &Path) -> bool {
         .is_some_and(|name| name.starts_with("agent-"))
 }
 
-/// An id for a line of a conversation that has none, or no unique one: programs that write such files leave ids out or blacken them.
+/// Gives an id to a conversation line without a usable one: other programs that write such files omit or redact ids.
 fn name_line(line: &mut Value, nameless: &mut usize) {
     let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
     let is_said = matches!(get::text(line, "/type"), Some("user" | "assistant")) && line.get("message").is_some();

@@ -1,7 +1,7 @@
-//! What `claude --print --output-format stream-json` prints, as the lines of a session file.
+//! Converts the output of `claude --print --output-format stream-json` to lines of a session file.
 //!
-//! The messages are the same; around them are other names, no time, and the call that a sub-agent works for. What was asked is not there,
-//! unless it came in by `--input-format stream-json --replay-user-messages`.
+//! The messages are the same, but with other names around them, no time, and the call that a sub-agent works for. Prompts are missing,
+//! unless they were passed with `--input-format stream-json --replay-user-messages`.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::sessions::get;
 
-/// What repeats others, or tells of progress.
+/// Lines that repeat others, or report progress.
 const PASSED: &[&str] = &["stream_event", "tool_progress", "auth_status", "rate_limit_event", "keep_alive"];
 
-/// The same, of the system's lines.
+/// The same for system lines.
 const PASSED_OF_SYSTEM: &[&str] = &[
     "status",
     "hook_started",
@@ -24,23 +24,23 @@ const PASSED_OF_SYSTEM: &[&str] = &[
     "session_state_changed",
 ];
 
-/// Whether a line is one of those that are printed: by Claude Code, or by Qwen Code, which prints the same.
+/// Whether a line is printed by Claude Code, or by Qwen Code, which prints the same.
 pub(in crate::sessions) fn is_line(line: &Value) -> bool {
     is_printed(line)
         && (begins(line) && (is_of_claude(line) || is_of_qwen(line)) || is_message(line) && line.get("parent_tool_use_id").is_some())
 }
 
-/// Whether a line begins what Qwen Code prints.
+/// Whether a line begins the output of Qwen Code.
 pub(in crate::sessions) fn is_of_qwen(line: &Value) -> bool {
     line.get("qwen_code_version").is_some() || get::text(line, "/subtype") == Some("session_start")
 }
 
-/// Whether a line begins what another agent prints: some print messages like these, and what their tools do in lines of their own.
+/// Whether a line begins the output of another agent: some print messages like these, and their tools' work on separate lines.
 pub(in crate::sessions) fn is_of_another(line: &Value) -> bool {
     is_printed(line) && begins(line) && !is_of_claude(line) && !is_of_qwen(line)
 }
 
-/// Claude Code has told its tools and its model since it prints such lines, and its version since 2.0.
+/// Claude Code has always printed its tools and its model in this line, and its version since 2.0.
 fn is_of_claude(line: &Value) -> bool {
     line.get("claude_code_version").is_some() || line.get("tools").is_some_and(Value::is_array) && get::text(line, "/model").is_some()
 }
@@ -57,32 +57,32 @@ fn is_message(line: &Value) -> bool {
     matches!(get::text(line, "/type"), Some("assistant" | "user")) && line.get("message").is_some()
 }
 
-/// What is known from the lines before.
+/// State from earlier lines.
 #[derive(Default)]
 pub(super) struct Printed {
     head: Map<String, Value>,
     /// The model of the session, for answers that name none.
     model: Option<String>,
-    /// The last line of each agent, by the call that it works for.
+    /// The id of the last line of each agent, by the call that it works for.
     last: HashMap<Option<String>, String>,
     count: usize,
     session: Option<String>,
 }
 
 impl Printed {
-    /// The session, if the file is one that was printed: its name is not the session's.
+    /// The session, if the file is printed output, whose name is not the session's.
     pub(super) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The line as a session file has it; `None` for what repeats others: parts of messages, progress.
+    /// The line in the form of a session file; `None` for parts of messages and progress, which repeat others.
     pub(super) fn line(&mut self, line: Value) -> Option<Value> {
         if !is_printed(&line) {
             return Some(line);
         }
         let subtype = get::text(&line, "/subtype").unwrap_or_default();
         match get::text(&line, "/type").unwrap_or_default() {
-            // Old versions do not tell which call a message works for.
+            // Old versions do not record the call that a message works for.
             "assistant" | "user" if is_message(&line) => self.message(line),
             "system" if begins(&line) => {
                 self.begin(&line);
@@ -91,7 +91,7 @@ impl Printed {
             "system" if PASSED_OF_SYSTEM.contains(&subtype) => None,
             "system" => Some(self.of_system(line)),
             kind if PASSED.contains(&kind) => None,
-            // What the run cost, and how it ended; and what is not known, which is counted.
+            // The cost and the end of the run; also unknown lines, which are counted.
             _ => Some(line),
         }
     }
@@ -111,7 +111,7 @@ impl Printed {
         }
     }
 
-    /// A line about the session.
+    /// A system line about the session.
     fn of_system(&self, line: Value) -> Value {
         let Value::Object(members) = line else { return line };
         let mut out = self.head.clone();

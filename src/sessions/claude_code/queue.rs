@@ -1,30 +1,29 @@
-//! What a person types while the agent works, until the model is given it.
+//! Text that a person types while the agent works, until the model receives it.
 //!
-//! `enqueue` has the words. `dequeue`: they are the next prompt, in a line of their own. `remove`: the model was given them within the
-//! turn; versions since 2.1.100 or so write them into an attachment then, those before wrote nothing more. `popAll`: the person took all
-//! back.
+//! `enqueue` has the text. `dequeue`: it becomes the next prompt, on a separate line. `remove`: the model received it within the turn;
+//! versions since about 2.1.100 also write it to an attachment, earlier ones write nothing more. `popAll`: the person withdrew all.
 
 use std::collections::{HashMap, VecDeque};
 
-/// What waits.
+/// The queued texts.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     entries: Vec<Entry>,
-    /// None of those before waits.
+    /// All entries before this one have left the queue.
     first: usize,
     by_words: HashMap<String, VecDeque<usize>>,
-    /// Those that a line has told, and that are to be removed.
+    /// Entries that a line has recorded already, and whose removal is still to come.
     told: HashMap<String, VecDeque<usize>>,
-    /// What was removed since the last model call: where the event is that tells it.
-    heard: HashMap<String, VecDeque<usize>>,
+    /// The events of texts removed since the last model call.
+    removed: HashMap<String, VecDeque<usize>>,
 }
 
 #[derive(Debug)]
 struct Entry {
     words: String,
-    /// Whether it is in the queue.
+    /// Whether it is still in the queue.
     waits: bool,
-    /// Whether a line has told it.
+    /// Whether a line has recorded it.
     is_told: bool,
 }
 
@@ -39,7 +38,7 @@ impl Queue {
         });
     }
 
-    /// Takes the first one, or the first with these words; its words, if no line has told them.
+    /// Takes the first entry, or the first with this text; returns its text, if no line has recorded it.
     pub(super) fn take(&mut self, words: Option<&str>) -> Option<String> {
         let words = words.map(str::trim);
         let known = words.and_then(|words| self.place_of(words, true).or_else(|| self.place_of(words, false)));
@@ -53,7 +52,7 @@ impl Queue {
         Some(std::mem::take(&mut entry.words)).filter(|words| !entry.is_told && is_said(words))
     }
 
-    /// The first place with these words that waits, of those that a line has told, or of the others.
+    /// The first queued entry with this text, among those that a line has recorded (`told`) or the others.
     fn place_of(&mut self, words: &str, told: bool) -> Option<usize> {
         let by_words = if told { &mut self.told } else { &mut self.by_words };
         let places = by_words.get_mut(words)?;
@@ -72,16 +71,16 @@ impl Queue {
         Some(self.first)
     }
 
-    /// Words that were removed are heard here, unless a line tells that they are heard elsewhere.
-    pub(super) fn heard_at(&mut self, words: &str, event: usize) {
-        self.heard.entry(words.to_owned()).or_default().push_back(event);
+    /// Notes the event of a removed text, in case a later line records the text elsewhere.
+    pub(super) fn note_event(&mut self, words: &str, event: usize) {
+        self.removed.entry(words.to_owned()).or_default().push_back(event);
     }
 
-    /// A line tells these words. `in_turn`: it goes with `remove`, before or after it; else it is a prompt, which is not in the queue
-    /// any more. The event that told them already.
-    pub(super) fn told(&mut self, words: &str, in_turn: bool) -> Option<usize> {
+    /// A line records this text. `in_turn`: it belongs to a `remove` before or after it; otherwise it is a prompt, which has left the
+    /// queue. Returns the event that recorded the text already.
+    pub(super) fn recorded(&mut self, words: &str, in_turn: bool) -> Option<usize> {
         let words = words.trim();
-        if let Some(event) = self.heard.get_mut(words).and_then(VecDeque::pop_front) {
+        if let Some(event) = self.removed.get_mut(words).and_then(VecDeque::pop_front) {
             return Some(event);
         }
         let place = self.place_of(words, false)?;
@@ -93,25 +92,25 @@ impl Queue {
         None
     }
 
-    /// A model call begins: what was heard before it stays where it is.
+    /// A model call begins: events of removed texts before it are final.
     pub(super) fn call_begins(&mut self) {
-        self.heard.clear();
+        self.removed.clear();
     }
 
-    /// Empties the queue: the words in it that nobody was given.
+    /// Empties the queue and returns the texts that no model received.
     pub(super) fn unsent(&mut self) -> Vec<String> {
         let waits = self.entries.iter_mut().skip(self.first).filter(|entry| entry.waits);
         let words = waits.filter(|entry| !entry.is_told).map(|entry| std::mem::take(&mut entry.words));
         let words = words.filter(|words| is_said(words)).collect();
         *self = Self {
-            heard: std::mem::take(&mut self.heard),
+            removed: std::mem::take(&mut self.removed),
             ..Self::default()
         };
         words
     }
 }
 
-/// Whether these are words for the model. A notice of the client's has a line of its own, and a command is the client's.
+/// Whether a text is for the model. Notices of the client have separate lines, and commands are run by the client.
 fn is_said(words: &str) -> bool {
     let name = words.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
     let is_command = name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:.".contains(&byte)));
@@ -129,26 +128,26 @@ mod tests {
             queue.add(words);
         }
         // The attachment comes before the removal, or after it.
-        assert_eq!(queue.told("one", true), None);
+        assert_eq!(queue.recorded("one", true), None);
         assert_eq!((queue.take(None), queue.take(None)), (None, None));
         assert_eq!(queue.take(None).as_deref(), Some("two"));
-        queue.heard_at("two", 7);
-        assert_eq!(queue.told("two ", true), Some(7));
-        assert_eq!(queue.told("two", true), None);
+        queue.note_event("two", 7);
+        assert_eq!(queue.recorded("two ", true), Some(7));
+        assert_eq!(queue.recorded("two", true), None);
         assert_eq!(queue.take(None), None);
         // A prompt with these words is not in the queue any more; one that names its words is taken wherever it is.
-        assert_eq!(queue.told("three", false), None);
+        assert_eq!(queue.recorded("three", false), None);
         assert_eq!(queue.take(Some("five")).as_deref(), Some("five"));
         assert_eq!(queue.take(Some("six")).as_deref(), Some("six"));
         // A removal may name what an attachment has told.
         queue.add("seven");
-        assert_eq!((queue.told("seven", true), queue.take(Some("seven"))), (None, None));
+        assert_eq!((queue.recorded("seven", true), queue.take(Some("seven"))), (None, None));
         assert_eq!(queue.unsent(), ["four"]);
         assert_eq!(queue.take(None), None);
         // After a model call the same words are others.
-        queue.heard_at("go on", 9);
+        queue.note_event("go on", 9);
         queue.call_begins();
-        assert_eq!(queue.told("go on", false), None);
+        assert_eq!(queue.recorded("go on", false), None);
         assert!(is_said("/home/me has it") && is_said("a / b") && !is_said("/review-pr 12"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a file while its lines are read.
+//! State while the lines of a file are read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use crate::events::{Event, Thread};
 use crate::operation::{Message, Role};
 use crate::sessions::get;
 
-/// Reads one file.
-pub(super) struct Reader {
+/// Reads one agent's lines of a file.
+pub(super) struct AgentReader {
     pub(super) thread: Thread,
-    /// What lines were like, but for their ids: a client may write the history once more, under new ones.
+    /// Hashes of lines without their ids: a client may repeat the history under new ids.
     pub(super) likes: HashSet<u64>,
     /// The model call of each message id.
     pub(super) calls: HashMap<String, usize>,
     pub(super) requests: Requests,
     pub(super) sent: Sent,
-    /// The system prompt of versions that write it by itself.
+    /// The system prompt, in versions that write it separately.
     pub(super) system: Option<Arc<str>>,
-    /// The turn's id, which all lines of a person share.
+    /// The turn's id, which all user lines of it share.
     pub(super) prompt_id: Option<String>,
-    /// Where the last prompt is among the events.
+    /// The index of the last prompt among the events.
     pub(super) prompt: Option<usize>,
-    /// A command, until the line with what the model was given for it.
+    /// Whether the last prompt is a command whose text for the model is still to come.
     pub(super) command: bool,
     pub(super) queue: Queue,
-    /// The line that says that the conversation was compacted, until the one with the summary: its id, and where its event is.
+    /// The line that announces a compaction, until the one with the summary: its id, and the index of its event.
     pub(super) boundary: Option<(String, usize)>,
-    /// Tool calls without a result yet: the event of the model call that asked for each, and its place among that one's.
+    /// Tool calls without a result so far: the event of the model call, and the index among its calls.
     pub(super) asked: HashMap<String, (usize, usize)>,
-    /// Whose models these are.
+    /// The provider of the models.
     pub(super) provider: Option<&'static str>,
 }
 
-impl Reader {
-    /// Of an agent with this id, unless its lines have another.
+impl AgentReader {
+    /// A reader for an agent with this id, unless its lines have another.
     pub(super) fn new(id: &str, provider: Option<&'static str>) -> Self {
         Self {
             thread: Thread {
@@ -70,19 +70,19 @@ impl Reader {
         self.thread
     }
 
-    /// What was typed while the agent worked.
+    /// Handles text typed while the agent worked.
     pub(super) fn queued(&mut self, line: &Value) {
         let content = get::text(line, "/content");
         match get::text(line, "/operation").unwrap_or_default() {
             "enqueue" => self.queue.add(content.unwrap_or_default()),
-            // It has a line of its own.
+            // It has a separate line.
             "dequeue" => {
                 self.queue.take(content);
             }
             "remove" => {
                 if let Some(words) = self.queue.take(content) {
-                    self.queue.heard_at(&words, self.thread.events.len());
-                    self.thread.events.push(Event::Heard(Message::text(Role::User, words)));
+                    self.queue.note_event(&words, self.thread.events.len());
+                    self.thread.events.push(Event::Input(Message::text(Role::User, words)));
                 }
             }
             "popAll" => {
@@ -95,14 +95,18 @@ impl Reader {
         }
     }
 
-    /// A line has words that may have been in the queue: it tells where they were heard.
+    /// A line has a text that may have been in the queue: the line's event replaces an earlier one.
     pub(super) fn is_told(&mut self, words: &str, in_turn: bool) {
-        if let Some(event) = self.queue.told(words, in_turn).and_then(|event| self.thread.events.get_mut(event)) {
+        if let Some(event) = self
+            .queue
+            .recorded(words, in_turn)
+            .and_then(|event| self.thread.events.get_mut(event))
+        {
             *event = Event::Facts(Map::new());
         }
     }
 
-    /// A command that no model call followed is no turn: the client ran it by itself.
+    /// A command without a model call after it is not a turn: the client ran it by itself.
     pub(super) fn end_command(&mut self) {
         if !std::mem::take(&mut self.command) {
             return;

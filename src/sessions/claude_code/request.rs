@@ -1,4 +1,4 @@
-//! Requests as the client wrote them: system prompt, tools, parameters and the time of sending.
+//! Requests as the client records them: system prompt, tools, parameters and the time of sending.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::operation::ToolDefinition;
 use crate::sessions::get;
 use crate::span::UnixNanos;
 
-/// What the requests of a file have in common, and each request.
+/// The requests of a file, and the prompts and tools that they share.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     shapes: HashMap<String, Shape>,
@@ -51,7 +51,7 @@ impl Requests {
         self.requests.insert(id.to_owned(), request);
     }
 
-    /// Adds what a request has to the call that it asked for.
+    /// Adds the data of a request to its model call.
     pub(super) fn complete(&self, request: &str, call: &mut Call) {
         let Some(request) = self.requests.get(request) else { return };
         call.start = request.at;

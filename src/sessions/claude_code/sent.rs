@@ -1,8 +1,8 @@
-//! The messages of a request, which the client writes as hashes of what it sent.
+//! The messages of a request, which the client records as hashes.
 //!
-//! From 2.1.332 on an `api-request` has the number of messages that it keeps of another request (`base`, `keep`) and the hashes of those
-//! after them (`tail`). A hash is SHA-256 of a message as compact JSON with sorted keys. The message is in an `api-request-blob`, or it
-//! is what the lines have: an answer of the model, or one or all of the lines in a person's name since then.
+//! From 2.1.332 on, an `api-request` has the number of messages that it keeps of another request (`base`, `keep`) and the hashes of
+//! those after them (`tail`). A hash is the SHA-256 of a message as compact JSON with sorted keys. The message is in an
+//! `api-request-blob`, or in the lines: an answer of the model, or one or all of the user lines since then.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use sha2::{Digest as _, Sha256};
 use crate::operation::{Message, Part, Role};
 use crate::sessions::{get, parts};
 
-/// So often a blob is taken. Clients write one for one place in the conversation, and at most a few after a compaction or a resume.
-const USES: u8 = 8;
+/// Maximum uses of one blob. Clients write one for one place in the conversation, and at most a few after a compaction or a resume.
+const MAX_USES: u8 = 8;
 
 /// The first version that writes hashes.
 const WITH_HASHES: (u64, u64, u64) = (2, 1, 332);
 
-/// How texts begin that the client puts into a message in a person's name.
+/// Prefixes of texts that the client adds to user messages.
 const OF_CLIENT: [&str; 5] = [
     "<system-reminder>",
     "[Request interrupted by user",
@@ -32,24 +32,24 @@ const OF_CLIENT: [&str; 5] = [
 pub(super) struct Hashes {
     base: Option<String>,
     keep: u64,
-    /// What follows; taken once.
+    /// The hashes after them; taken once.
     tail: Option<Vec<String>>,
-    /// The number of all messages.
+    /// The total number of messages.
     count: u64,
-    /// So many lines in a person's name came before it.
+    /// The number of user lines before it.
     lines: usize,
 }
 
-/// What messages may be found in.
+/// Records in which messages may be found.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     blobs: HashMap<String, (Value, u8)>,
     requests: HashMap<String, Hashes>,
-    /// Blocks of lines in a person's name that no request has had yet, and the number of all before them.
+    /// Blocks of user lines that no request has used yet, and the number of lines before them.
     lines: Vec<Vec<Value>>,
     lines_before: usize,
     last: Last,
-    /// Whether the client is too old to write hashes: nothing is kept for them.
+    /// Whether the client is too old to write hashes, so that nothing needs to be kept.
     is_old: bool,
     /// The hashes of all answers.
     answers: HashSet<String>,
@@ -58,7 +58,7 @@ pub(super) struct Sent {
 /// The last model call.
 #[derive(Debug, Default)]
 struct Last {
-    /// Whether there is one since the conversation began.
+    /// Whether there was one since the conversation began.
     is_there: bool,
     request: Option<String>,
     message: String,
@@ -67,7 +67,7 @@ struct Last {
 }
 
 impl Sent {
-    /// The client's version.
+    /// Sets the client's version.
     pub(super) fn of_version(&mut self, version: &str) {
         let mut numbers = version.split('.').map(|number| number.parse::<u64>().ok());
         let mut next = || numbers.next().flatten();
@@ -96,7 +96,7 @@ impl Sent {
         self.requests.insert(id.to_owned(), hashes);
     }
 
-    /// A line in a person's name.
+    /// Adds a user line.
     pub(super) fn line(&mut self, content: &Value) {
         if self.is_old {
             return;
@@ -109,7 +109,7 @@ impl Sent {
         self.lines.push(blocks);
     }
 
-    /// Blocks of an answer.
+    /// Adds blocks of an answer.
     pub(super) fn answer(&mut self, message: &str, content: &Value) {
         if !self.is_old
             && self.last.message == message
@@ -119,7 +119,7 @@ impl Sent {
         }
     }
 
-    /// A summary replaces the conversation.
+    /// Begins anew, after a summary has replaced the conversation.
     pub(super) fn begin(&mut self) {
         self.answered();
         self.last = Last::default();
@@ -130,7 +130,7 @@ impl Sent {
         self.requests.contains_key(request)
     }
 
-    /// The hash of the last answer, which is complete.
+    /// The hash of the last answer, which must be complete.
     fn answered(&mut self) -> Option<String> {
         if self.last.answer.is_empty() || self.requests.is_empty() {
             return None;
@@ -140,7 +140,7 @@ impl Sent {
         Some(hash)
     }
 
-    /// A model call begins: what it was given that no call before it was; `None` where the file does not have it in full.
+    /// Begins a model call. Returns the new messages of its input; `None` if the file does not have them in full.
     pub(super) fn call(&mut self, message: &str, request: Option<&str>) -> Option<Vec<Message>> {
         let until = request.and_then(|request| self.requests.get(request)).map(|hashes| hashes.lines);
         let until = until.map_or(self.lines.len(), |lines| lines.saturating_sub(self.lines_before));
@@ -157,11 +157,11 @@ impl Sent {
         sent
     }
 
-    /// What a request has after the last answer.
+    /// The messages of a request after the last answer.
     fn since(&mut self, request: &str, lines: &[Vec<Value>]) -> Option<Vec<Message>> {
         let own = self.requests.get_mut(request)?;
         let (mut tails, mut base, mut keep) = (vec![own.tail.take()?], own.base.clone(), own.keep);
-        // Attempts without an answer may be between it and the last call.
+        // Attempts without an answer may lie between it and the last call.
         let goes_on = loop {
             let Some(id) = base else { break false };
             let other = self.requests.get_mut(&id)?;
@@ -177,12 +177,12 @@ impl Sent {
         let hashes: Vec<String> = tails.into_iter().rev().flatten().collect();
         let answer = self.answered();
         let from = match (goes_on, self.last.is_there) {
-            // What follows is the answer, also where this is not the text that was hashed: a copy may have other paths.
+            // The next message is the answer, even if its hash differs: a copied file may have other paths in it.
             (true, _) => usize::from(!self.last.answer.is_empty()),
             (false, true) => hashes.iter().rposition(|hash| Some(hash) == answer.as_ref())? + 1,
             (false, false) => 0,
         };
-        // A compaction keeps the last messages: the answers among them are those of calls before it.
+        // A compaction keeps the last messages; answers among them belong to earlier calls.
         let hashes: Vec<&String> = hashes.iter().skip(from).filter(|hash| !self.answers.contains(*hash)).collect();
         let mut by_hash: HashMap<String, Vec<&Value>> = HashMap::new();
         if hashes.iter().any(|hash| !self.blobs.contains_key(*hash)) {
@@ -195,7 +195,7 @@ impl Sent {
         let mut out = Vec::new();
         for hash in hashes {
             match self.blobs.get_mut(hash) {
-                Some((_, uses)) if *uses >= USES => return None,
+                Some((_, uses)) if *uses >= MAX_USES => return None,
                 Some((message, uses)) => {
                     *uses += 1;
                     add(&mut out, message);
@@ -207,14 +207,14 @@ impl Sent {
     }
 }
 
-/// Messages of the API as those of a run.
+/// Converts messages of the API.
 pub(in crate::sessions) fn messages<'v>(list: impl Iterator<Item = &'v Value>) -> Vec<Message> {
     let mut out = Vec::new();
     list.for_each(|message| add(&mut out, message));
     out
 }
 
-/// Adds a message as the API has it: the results of tools, what the client says and what a person says are messages of their own.
+/// Adds a message of the API, split into separate messages for tool results, the client's text and the person's text.
 fn add(out: &mut Vec<Message>, message: &Value) {
     let content = message.get("content").unwrap_or(&Value::Null);
     match get::text(message, "/role") {

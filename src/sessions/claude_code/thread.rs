@@ -1,16 +1,16 @@
-//! The lines of one file, in order, as events: answers of the model, attachments, records about the session.
+//! Converts the lines of one file to events: answers of the model, attachments, records about the session.
 
 use serde_json::{Map, Value};
 
 use super::agents::Agents;
-use super::reader::Reader;
+use super::reader::AgentReader;
 use super::user;
 use crate::events::{Call, Compaction, Event, INTERRUPTION, Under, fact};
 use crate::operation::{Message, Part, Role, TokenCount};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
-/// Records about the session that are not of a turn, or repeat what others have.
+/// Records about the session that do not belong to a turn, or repeat others.
 const SKIPPED: &[&str] = &[
     "last-prompt",
     "mode",
@@ -26,7 +26,7 @@ const SKIPPED: &[&str] = &[
     "progress",
 ];
 
-impl Reader {
+impl AgentReader {
     pub(super) fn line(&mut self, line: &Value, agents: &mut Agents) {
         if let Some(uuid) = get::text(line, "/uuid")
             && !agents.lines.insert(uuid.to_owned())
@@ -82,7 +82,7 @@ impl Reader {
         let message = line.get("message").unwrap_or(&Value::Null);
         let at = get::time(line, "/timestamp");
         if get::text(message, "/model") == Some("<synthetic>") {
-            // The client's own words in the model's place.
+            // Text of the client in place of the model's.
             let text = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null)).content();
             let event = if get::flag(line, "/isApiErrorMessage") {
                 Event::Failed(text, at)
@@ -98,7 +98,7 @@ impl Reader {
         // The original of a copied turn: the first of its answers identifies its owner.
         if let Some(original) = get::text(line, "/requestSessionId").filter(|original| *original != self.thread.session) {
             self.thread.forked = true;
-            // A copy's lines have the prompt id of the prompt that follows them.
+            // Lines of a copy have the prompt id of the next prompt.
             self.prompt_id = None;
             if let Some(Event::Prompt(prompt)) = self.prompt.and_then(|prompt| self.thread.events.get_mut(prompt)) {
                 prompt.session = Some(original.to_owned());
@@ -134,7 +134,7 @@ impl Reader {
         self.sent.answer(id, message.get("content").unwrap_or(&Value::Null));
     }
 
-    /// An answer goes on: a prompt that came since it began was typed while it streamed, and goes into its turn.
+    /// An answer continues: a prompt since it began was typed while it streamed, and belongs to its turn.
     fn typed_meanwhile(&mut self, answer: usize) {
         let Some(at) = self.prompt.filter(|prompt| *prompt > answer) else {
             return;
@@ -148,13 +148,13 @@ impl Reader {
             && prompt.reports.is_none()
         {
             let message = std::mem::take(&mut prompt.message);
-            *event = Event::Heard(message);
+            *event = Event::Input(message);
             self.prompt = None;
         }
     }
 
-    /// Leaves out calls of tools that an answer before asked for, and that have no result yet: programs that write such lines repeat them
-    /// in each answer.
+    /// Drops tool calls of an earlier answer that have no result yet: other programs that write such lines repeat them in each
+    /// answer.
     fn forget_repeated(&mut self, content: &mut Message, index: usize) {
         let events = &self.thread.events;
         let asked_at = |(event, place): (usize, usize)| match events.get(event) {
@@ -180,7 +180,7 @@ impl Reader {
         });
     }
 
-    /// What the first line of a model's answer contains.
+    /// Creates a call from the first line of a model's answer.
     fn new_call(&self, id: &str, line: &Value, message: &Value) -> Call {
         let mut call = Call {
             id: id.to_owned(),
@@ -243,7 +243,7 @@ impl Reader {
                 self.facts("retries", retry);
             }
             "turn_duration" => self.facts("turn_duration_ms", line.get("durationMs").cloned().unwrap_or_default()),
-            // A command of the client's, which older versions have in a person's name.
+            // A command of the client, which older versions record in a user line.
             "local_command" => {
                 let text = get::text(line, "/content").unwrap_or_default();
                 self.facts("local_commands", user::typed(text).unwrap_or_else(|| text.to_owned()));
@@ -268,7 +268,7 @@ fn add_line(call: &mut Call, line: &Value, content: Message, message: &Value, at
         ..Message::default()
     });
     output.tool_calls.extend(content.tool_calls);
-    // With `display: omitted` a thought is its signature alone.
+    // With `display: omitted`, a thought consists of only its signature.
     output.parts.extend(content.parts.into_iter().filter(|part| match part {
         Part::Reasoning { text, opaque } => text.is_some() || !opaque.is_empty(),
         _ => true,
@@ -291,7 +291,7 @@ fn add_line(call: &mut Call, line: &Value, content: Message, message: &Value, at
     }
 }
 
-/// Each line repeats the usage; the first ones of old versions have less of it. The input is without what a cache has.
+/// Each line repeats the usage; the first ones of old versions are incomplete. The input count excludes cached tokens.
 fn usage(have: &mut TokenCount, came: &Value) {
     let (read, write) = (
         get::count(came, "/cache_read_input_tokens"),
@@ -331,7 +331,7 @@ fn without_ids(line: &Value) -> Map<String, Value> {
     )
 }
 
-/// What a line of a conversation is like, but for its ids; nothing of lines without a time, and of sub-agents: several may be asked for
+/// A hash of a conversation line without its ids; `None` for lines without a time, and for sub-agents, several of which may be asked
 /// the same at once.
 fn likeness(line: &Value) -> Option<u64> {
     let kind = get::text(line, "/type").filter(|kind| matches!(*kind, "user" | "assistant"))?;

@@ -1,14 +1,14 @@
-//! Lines of the type `user`: prompts, results of tools, and what the client writes in a person's place.
+//! Lines of type `user`: prompts, results of tools, and text of the client in the user's name.
 
 use serde_json::{Map, Value};
 
 use super::agents::Agents;
-use super::reader::Reader;
+use super::reader::AgentReader;
 use crate::events::{Compaction, Event, Prompt, ToolResult, fact};
 use crate::operation::{Message, Part, Role};
 use crate::sessions::{get, parts};
 
-pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
+pub(super) fn line(reader: &mut AgentReader, line: &Value, agents: &mut Agents) {
     let content = line.pointer("/message/content").unwrap_or(&Value::Null);
     let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
     let (results, others): (Vec<&Value>, Vec<&Value>) = blocks.iter().partition(|block| get::text(block, "/type") == Some("tool_result"));
@@ -22,7 +22,7 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         };
         others.iter().for_each(|block| parts::add(&mut beside, block));
         if !beside.parts.is_empty() {
-            reader.thread.events.push(Event::Heard(beside));
+            reader.thread.events.push(Event::Input(beside));
         }
         return;
     }
@@ -49,19 +49,19 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         reader.end_command();
         reader.facts("local_commands", text);
     } else if text.starts_with("<bash-") {
-        // A command that a person ran, with what it gave: the model is given both with the next prompt.
+        // A command that a person ran, with its output: the model receives both with the next prompt.
         let role = Role::System;
-        reader.thread.events.push(Event::Heard(Message { role, ..message }));
+        reader.thread.events.push(Event::Input(Message { role, ..message }));
     } else {
         prompt(reader, line, message, &text);
     }
     if !reminders.parts.is_empty() {
-        reader.thread.events.push(Event::Heard(reminders));
+        reader.thread.events.push(Event::Input(reminders));
     }
 }
 
-/// The compaction that the line before tells of, of which this one has the summary. Its event moves here.
-fn announced(reader: &mut Reader, line: &Value) -> Option<Box<Compaction>> {
+/// The compaction announced by the previous line, if this line has its summary. Its event moves here.
+fn announced(reader: &mut AgentReader, line: &Value) -> Option<Box<Compaction>> {
     let (id, place) = reader.boundary.take()?;
     let follows = place + 1 == reader.thread.events.len();
     let event = reader.thread.events.get_mut(place)?;
@@ -77,7 +77,7 @@ fn announced(reader: &mut Reader, line: &Value) -> Option<Box<Compaction>> {
     }
 }
 
-/// What the client puts beside a person's words, each in a block of its own.
+/// Takes the client's reminders, which are separate blocks, out of a user message.
 fn reminders(message: &mut Message) -> Message {
     let is_reminder = |part: &Part| matches!(part, Part::Text(text) if text.trim_start().starts_with("<system-reminder>"));
     let mut out = Message {
@@ -91,26 +91,26 @@ fn reminders(message: &mut Message) -> Message {
     out
 }
 
-/// What the client adds: text of a command or a skill, or a notice.
-fn meta(reader: &mut Reader, message: Message) {
+/// Handles text that the client adds: of a command or a skill, or a notice.
+fn meta(reader: &mut AgentReader, message: Message) {
     if std::mem::take(&mut reader.command)
         && let Some(Event::Prompt(prompt)) = reader.prompt.and_then(|prompt| reader.thread.events.get_mut(prompt))
     {
-        prompt.heard = Some(message);
+        prompt.received = Some(message);
         return;
     }
     let role = Role::System;
-    reader.thread.events.push(Event::Heard(Message { role, ..message }));
+    reader.thread.events.push(Event::Input(Message { role, ..message }));
 }
 
-fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
+fn prompt(reader: &mut AgentReader, line: &Value, mut message: Message, text: &str) {
     reader.is_told(text, false);
     let id = get::text(line, "/promptId");
     let is_notice = text.trim_start().starts_with("<task-notification>");
     let is_command = text.trim_start().starts_with("<command-");
-    // What a person types while the agent works goes into the turn.
+    // Text typed while the agent works belongs to the turn.
     if id.is_some() && id == reader.prompt_id.as_deref() && !is_notice && reader.thread.under.is_none() {
-        reader.thread.events.push(Event::Heard(message));
+        reader.thread.events.push(Event::Input(message));
         return;
     }
     reader.end_command();
@@ -124,7 +124,7 @@ fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
         // `/branch` copies the lines before it.
         session: get::owned(line, "/forkedFrom/sessionId").filter(|original| *original != reader.thread.session),
         at: get::time(line, "/timestamp"),
-        heard: is_command.then(|| Message::text(Role::User, text)),
+        received: is_command.then(|| Message::text(Role::User, text)),
         reports: between(text, "<tool-use-id>", "</tool-use-id>")
             .filter(|_| is_notice)
             .map(str::to_owned),
@@ -146,7 +146,7 @@ fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
     reader.thread.events.push(Event::Prompt(Box::new(prompt)));
 }
 
-/// A command as it was typed.
+/// A command as typed.
 pub(super) fn typed(text: &str) -> Option<String> {
     let name = between(text, "<command-name>", "</command-name>")?;
     let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
@@ -157,7 +157,7 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
 }
 
-fn result(reader: &mut Reader, line: &Value, block: &Value, agents: &mut Agents) {
+fn result(reader: &mut AgentReader, line: &Value, block: &Value, agents: &mut Agents) {
     let Some(call_id) = get::text(block, "/tool_use_id") else { return };
     let about = line.get("toolUseResult").unwrap_or(&Value::Null);
     agents.note(call_id, about);

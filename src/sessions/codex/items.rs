@@ -1,4 +1,4 @@
-//! Items of the Responses API, and what the client records of those that it completed.
+//! Items of the Responses API, and the client's records of completed ones.
 
 use serde_json::{Map, Value};
 
@@ -6,12 +6,12 @@ use crate::events::{ToolResult, fact};
 use crate::operation::{Message, Part, Role, ToolCall, ToolDefinition};
 use crate::sessions::{get, parts};
 
-/// The thread that asked for a sub-agent, by the `session_meta` of the sub-agent.
+/// The thread that asked for a sub-agent, from the `session_meta` of the sub-agent.
 pub(in crate::sessions) fn parent_of(meta: &Value) -> Option<&str> {
     get::text(meta, "/parent_thread_id").or_else(|| get::text(meta, "/source/subagent/thread_spawn/parent_thread_id"))
 }
 
-/// A thought: its summary, and what is encrypted.
+/// A thought: its summary, and encrypted data.
 pub(super) fn reasoning(item: &Value) -> Part {
     let texts = get::list(item, "/summary").iter().chain(get::list(item, "/content"));
     let texts: Vec<&str> = texts.filter_map(|part| get::text(part, "/text")).collect();
@@ -23,7 +23,7 @@ pub(super) fn reasoning(item: &Value) -> Part {
     }
 }
 
-/// A call of a tool, and whether it runs others.
+/// A tool call, and whether the tool runs others.
 pub(super) fn call(item: &Value, kind: &str) -> (ToolCall, bool) {
     let id = get::text(item, "/call_id").or_else(|| get::text(item, "/id"));
     let own = kind.trim_end_matches("_call");
@@ -47,7 +47,7 @@ pub(super) fn call(item: &Value, kind: &str) -> (ToolCall, bool) {
 
 /// The result of a tool as the model receives it, and whether it is marked as failed.
 pub(super) fn output(value: &Value) -> (Message, bool) {
-    // Before 0.169 some tools give JSON with the text in it, of which the model is given the text.
+    // Before 0.169 some tools return JSON with a text in it, of which the model receives only the text.
     if let Some(inside) = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok())
         && let (Some(text), Some(metadata)) = (inside.get("output").and_then(Value::as_str), inside.get("metadata"))
     {
@@ -60,7 +60,7 @@ pub(super) fn output(value: &Value) -> (Message, bool) {
     (parts::message(Role::Tool, content), failed)
 }
 
-/// Whether the lines that the client writes above the output of a command have an exit code other than 0.
+/// Whether the client's lines above the output of a command have an exit code other than 0.
 fn has_failed_by_its_head(text: &str) -> bool {
     // `Chunk ID`, `Wall time`, `Process exited with code 1`, `Original token count`, `Output:` in some order.
     let head = text.lines().take(6).take_while(|line| *line != "Output:" && *line != "Output");
@@ -72,7 +72,7 @@ fn has_failed_by_its_head(text: &str) -> bool {
     is_head && codes.filter_map(|code| code.trim().parse::<i64>().ok()).any(|code| code != 0)
 }
 
-/// The items that a conversation was replaced by, as messages.
+/// The items that replaced a conversation, as messages.
 pub(super) fn history(items: &[Value]) -> Vec<Message> {
     let message = |item: &Value| {
         if get::text(item, "/type") != Some("message") {
@@ -92,7 +92,7 @@ pub(super) fn history(items: &[Value]) -> Vec<Message> {
     items.iter().map(message).collect()
 }
 
-/// The tools of a list that came late.
+/// The tools of a list that is added later.
 pub(super) fn tools(item: &Value) -> Vec<ToolDefinition> {
     let mut out = Vec::new();
     let mut waiting: Vec<&Value> = get::list(item, "/tools").iter().rev().collect();
@@ -110,7 +110,7 @@ pub(super) fn tools(item: &Value) -> Vec<ToolDefinition> {
     out
 }
 
-/// A prompt as it was typed.
+/// A prompt as typed.
 pub(super) fn user_message(item: &Value) -> Message {
     let texts: Vec<&str> = get::list(item, "/content")
         .iter()
@@ -119,7 +119,7 @@ pub(super) fn user_message(item: &Value) -> Message {
     Message::text(Role::User, texts.join("\n"))
 }
 
-/// What the client records of a tool that ran.
+/// The client's record of a tool that ran.
 pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
     let kind = get::text(item, "/type").unwrap_or_default();
     let exit_code = get::number(item, "/exit_code");
@@ -131,7 +131,7 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
         "ImageView" => "view_image",
         other => other,
     });
-    // As the tool of the name would be asked.
+    // In the form of arguments for that tool.
     let asked = |key: &str| Some(serde_json::json!({ key: get::some(item, &format!("/{key}"))? }));
     let arguments = get::some(item, "/arguments").cloned();
     let arguments = arguments.or_else(|| ["command", "changes", "prompt"].into_iter().find_map(asked));
@@ -151,7 +151,7 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
         mcp_server: get::owned(item, "/server"),
         ..ToolResult::default()
     };
-    // When a tool has begun, its duration is more exact than the time at which the client noticed it.
+    // The duration of a tool is more exact than the time when the client noticed its start.
     if let (Some(end), Some(seconds)) = (out.end, get::count(item, "/duration/secs")) {
         let nanos = get::count(item, "/duration/nanos").unwrap_or_default();
         let took = seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
@@ -166,7 +166,7 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
     out
 }
 
-/// What versions before `item_completed` record of a tool that ran.
+/// The record of a tool that ran in versions before `item_completed`.
 pub(super) fn ended(payload: &Value) -> ToolResult {
     let exit_code = get::number(payload, "/exit_code");
     let refused = get::some(payload, "/result/Err").is_some() || payload.get("success") == Some(&Value::Bool(false));

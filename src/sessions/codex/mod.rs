@@ -1,7 +1,7 @@
-//! Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, a file a thread, compressed with zstd after a week.
+//! Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, one file per thread, compressed with zstd after a week.
 //!
-//! Lines are `{timestamp, type, payload}`. The model's output comes item by item; a call ends where its tokens are recorded: in a
-//! `token_usage_record` from 0.169 on, in an `event_msg` `token_count` before it. Sub-agents are separate threads.
+//! Lines are `{timestamp, type, payload}`. The model's output is recorded item by item; a call ends with the record of its tokens: a
+//! `token_usage_record` from 0.169 on, an `event_msg` `token_count` before. Sub-agents are separate threads.
 
 mod items;
 mod thread;
@@ -17,19 +17,19 @@ use super::recording::Recorded;
 use super::{get, lines};
 use crate::events::Under;
 pub(super) use items::parent_of;
-use thread::Reader;
+use thread::RolloutReader;
 
 /// The threads of one session, the main one and its sub-agents.
 pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut pages = Pages::default();
-    // The tool call that a thread was started by.
+    // The tool call that started each thread.
     let mut started: HashMap<String, String> = HashMap::new();
-    // Names have the time at which the file was made, and a page is younger than the one before.
+    // File names contain the time of creation, and a page is younger than the previous one.
     let mut files: Vec<&PathBuf> = files.iter().collect();
     files.sort_by_key(|path| path.file_name());
     for path in files {
-        // Lines have no id; one that was copied twice is the same in its time, too.
+        // Lines have no id; a repeated copy of a line has the same time.
         let (mut last, mut place) = (Value::Null, None);
         let left = lines::each(path, budget, |line| {
             if line != last {
@@ -55,34 +55,34 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
         }
         out.threads.push(thread);
     }
-    // Before files of sub-agents had the session's id they had their own.
+    // In old versions, files of sub-agents have their own id instead of the session's.
     let main = out.threads.iter().find(|thread| thread.under.is_none());
     if let Some(session) = main.map(|thread| thread.session.clone()) {
         let subs = out.threads.iter_mut().filter(|thread| thread.under.is_some());
         subs.filter(|thread| thread.session == thread.id)
             .for_each(|thread| thread.session.clone_from(&session));
     }
-    // Of several copies of a thread the longest one has what the others have.
+    // The longest copy of a thread contains all others.
     let mut known: HashSet<String> = out.threads.iter().map(|thread| thread.id.clone()).collect();
     copies.sort_by_key(|copy| std::cmp::Reverse(copy.events.len()));
     copies.retain(|copy| known.insert(copy.id.clone()));
     out.threads.append(&mut copies);
-    // A root turn is known by its id alone: its trace is in the file of the main thread.
+    // A root turn is known only by its id: its trace is in the file of the main thread.
     Ok(out)
 }
 
-/// Readers of threads. From 0.151 on a long thread has several files, each of which goes on with the one before.
+/// Readers of threads. From 0.151 on, a long thread has several files, each continuing the previous one.
 #[derive(Default)]
 struct Pages {
-    readers: Vec<Reader>,
+    readers: Vec<RolloutReader>,
     /// The reader of each thread.
     threads: HashMap<String, usize>,
-    /// What the pages go on with.
+    /// The bases that pages continue.
     seen: HashSet<String>,
 }
 
 impl Pages {
-    /// The reader of the file that begins with a line; `None` for another copy of a page, as an archive has it.
+    /// The reader for the file that begins with a line; `None` for another copy of a page, as in an archive.
     fn place_of(&mut self, line: &Value) -> Option<usize> {
         let thread = get::text(line, "/payload/id").filter(|_| get::text(line, "/type") == Some("session_meta"));
         let base = get::some(line, "/payload/history_base");
@@ -94,7 +94,7 @@ impl Pages {
                 return Some(*known);
             }
         }
-        self.readers.push(Reader::default());
+        self.readers.push(RolloutReader::default());
         let place = self.readers.len() - 1;
         if let Some(thread) = thread {
             self.threads.entry(thread.to_owned()).or_insert(place);

@@ -1,4 +1,4 @@
-//! The lines of one rollout, in order, as events.
+//! Converts the lines of one rollout to events.
 
 mod copied;
 mod copies;
@@ -21,7 +21,7 @@ use crate::span::{TraceId, UnixNanos};
 
 /// Reads one file.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct RolloutReader {
     thread: Thread,
     system: Option<Arc<str>>,
     tools: Arc<[ToolDefinition]>,
@@ -30,63 +30,63 @@ pub(super) struct Reader {
     parameters: Map<String, Value>,
     /// The model call whose tokens are not recorded yet.
     open: Option<usize>,
-    /// A prompt without its text: a turn has begun.
+    /// A prompt without its text: a turn has just begun.
     awaits: Option<usize>,
-    /// How many prompts without an id there are of each time.
+    /// The number of prompts without an id at each time.
     prompts: HashMap<String, usize>,
-    /// The last prompt that an event told, and the event's type: versions that have two types tell each prompt in both.
-    told: Option<(Telling, String)>,
-    /// Whether any event told a prompt.
+    /// The last prompt recorded by an event, and the event's type: versions with two types record each prompt in both.
+    told: Option<(PromptRecord, String)>,
+    /// Whether any event records a prompt.
     tells_prompts: bool,
     words: said::Words,
-    /// Messages in a person's name that may be the prompt, or the client's own words.
+    /// User messages that may be the prompt, or text of the client.
     unsaid: Vec<Message>,
-    /// Messages of other agents since the model answered, and the last of them.
+    /// Messages of other agents since the model answered, and the text of the last one.
     mail: Vec<(Message, Option<UnixNanos>)>,
     last_mail: Option<String>,
-    copied: copied::Copied<Reader>,
+    copied: copied::Copied<RolloutReader>,
     /// The results of tools, by call.
     results: HashMap<String, usize>,
-    /// What `item_completed` contains of calls whose result has not come.
+    /// Records of `item_completed` for calls without a result so far.
     completed: HashMap<String, ToolResult>,
     /// The last call of a tool that runs others.
     outer: Option<String>,
-    /// When the last record came, and the total of tokens then.
+    /// The time of the last record, and the total of tokens then.
     clock: Option<UnixNanos>,
     total: Option<Value>,
-    /// Whether the tokens of a call come before its items, and the tokens that came.
+    /// Whether the tokens of a call are recorded before its items, and those recorded ahead.
     tokens_come_first: bool,
     ahead: Option<TokenCount>,
     /// Whether calls end with `token_usage_record`.
     has_records: bool,
-    /// Whether turns are told to begin.
+    /// Whether the beginnings of turns are recorded.
     has_turns: bool,
-    /// Whether the end of a call was ever told. Programs that write such files may not.
+    /// Whether the end of any call is recorded. Other programs that write such files may not record it.
     has_ends: bool,
-    /// Whether a tool gave its result since the model call began.
+    /// Whether a tool result was recorded since the model call began.
     has_result: bool,
     root: Option<TraceId>,
 }
 
-/// The events that tell a prompt.
+/// The type of event that records a prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Telling {
+enum PromptRecord {
     /// `user_message`.
     UserMessage,
     /// `item_completed`.
     Item,
 }
 
-impl Reader {
+impl RolloutReader {
     /// The trace of the turn that started this thread.
     pub(super) fn root_trace(&self) -> Option<TraceId> {
         self.root
     }
 
-    /// The thread, and what its file has of those that it was forked from.
+    /// The thread, and the copies in its file of threads that it was forked from.
     pub(super) fn finish(mut self) -> (Thread, Vec<Thread>) {
         let copies = self.end_copy();
-        self.say_held();
+        self.flush_held();
         self.settle_unsaid();
         self.settle_mail();
         (self.thread, copies)
@@ -124,7 +124,7 @@ impl Reader {
     fn meta(&mut self, payload: &Value) {
         let thread = &mut self.thread;
         if !thread.id.is_empty() {
-            // A resume, or the thread that this one was copied from.
+            // A resume, or the meta data of the thread that this one was copied from.
             return;
         }
         thread.id = get::owned(payload, "/id").unwrap_or_default();
@@ -179,12 +179,12 @@ impl Reader {
                 match role {
                     Role::Assistant => self.answer(message, at),
                     Role::User => {
-                        self.say_held();
+                        self.flush_held();
                         self.unsaid.push(message);
                     }
                     _ => {
-                        self.say(Role::System);
-                        self.thread.events.push(Event::Heard(message));
+                        self.push_unsaid(Role::System);
+                        self.thread.events.push(Event::Input(message));
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl Reader {
     fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
         self.settle_unsaid();
         self.settle_mail();
-        // A response is over when its tools have run.
+        // A response has ended when its tools have run.
         if !self.has_ends && self.has_result {
             self.close();
         }
@@ -223,7 +223,7 @@ impl Reader {
                     tools: self.tools.clone(),
                     parameters: self.parameters.clone(),
                     usage: self.ahead.take().unwrap_or_default(),
-                    // Unless a record of its tokens names it.
+                    // Replaced if a record of its tokens names it.
                     id: format!("{} {}", self.thread.id, self.thread.events.len()),
                     ..Call::default()
                 };
@@ -244,7 +244,7 @@ impl Reader {
         }
     }
 
-    /// Whether the model call that goes on has a text already.
+    /// Whether the current model call has text already.
     fn has_spoken(&self) -> bool {
         match self.open.and_then(|open| self.thread.events.get(open)) {
             Some(Event::Call(call)) => call.output.as_ref().is_some_and(Message::has_words),
@@ -255,7 +255,7 @@ impl Reader {
     fn end_call(&mut self, at: Option<UnixNanos>, usage: TokenCount, response: Option<&str>) {
         self.has_ends = true;
         let Some(index) = self.open.take() else {
-            // A call without a word: one that compacts, whose summary comes in a separate record.
+            // A call without text: a compaction, whose summary is in a separate record.
             let mut compaction = Compaction {
                 id: response.unwrap_or("compaction").to_owned(),
                 at,
@@ -278,7 +278,7 @@ impl Reader {
         }
     }
 
-    /// The tokens of a call: after its items, in old versions before them.
+    /// Handles the tokens of a call, recorded after its items, or in old versions before them.
     fn tokens(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let info = payload.get("info").unwrap_or(&Value::Null);
         let last = info.get("last_token_usage").unwrap_or(&Value::Null);
@@ -290,7 +290,7 @@ impl Reader {
         if !is_new {
             return;
         }
-        // The first tokens that the session ever used came before any output.
+        // The session's first tokens were recorded before any output.
         self.tokens_come_first |= self.open.is_none() && self.total.is_none() && self.tells_prompts && total == Some(last);
         if self.tokens_come_first {
             self.close();
@@ -311,7 +311,7 @@ impl Reader {
         call_id.clone_into(&mut result.call_id);
         result.end = result.end.or(at);
         result.inside = None;
-        // A search for tools gives those that it found.
+        // A search for tools returns the tools found.
         let output = payload.get("output").or_else(|| payload.get("tools")).unwrap_or(&Value::Null);
         self.spawned(call_id, output, started);
         let (message, failed) = items::output(output);
@@ -326,16 +326,16 @@ impl Reader {
             "task_started" => self.begin_turn(payload, at),
             "user_message" => {
                 let text = get::text(payload, "/message").unwrap_or_default();
-                self.told(Telling::UserMessage, Message::text(Role::User, text), at);
+                self.record_prompt(PromptRecord::UserMessage, Message::text(Role::User, text), at);
             }
             "item_completed" => self.completed(payload, at, started),
             "token_count" if !self.has_records => {
-                self.say_before_tokens();
+                self.flush_before_tokens();
                 self.tokens(payload, at);
             }
             "agent_message" => self.hold(get::text(payload, "/message").unwrap_or_default(), at),
             "thread_rolled_back" => {
-                // A person went back: what comes next does not go on with the last turns.
+                // A person went back: later messages do not continue the last turns.
                 let turns = get::count(payload, "/num_turns").unwrap_or(1);
                 self.forget_words();
                 self.close();
@@ -343,7 +343,7 @@ impl Reader {
                 self.thread.events.push(Event::Facts(facts));
             }
             "task_complete" => {
-                self.say_held();
+                self.flush_held();
                 self.close();
                 let mut facts = Map::new();
                 fact(&mut facts, "turn_duration_ms", get::some(payload, "/duration_ms").cloned());
@@ -359,7 +359,7 @@ impl Reader {
                 }
             }
             "turn_aborted" => {
-                self.say_held();
+                self.flush_held();
                 if let Some(Event::Call(call)) = self.open.and_then(|open| self.thread.events.get_mut(open)) {
                     call.failure = Some(INTERRUPTION.to_owned());
                 }
@@ -390,7 +390,7 @@ impl Reader {
                     self.has_started(thread, call, started);
                 }
             }
-            // What they tell is in the calls of these tools and in their results.
+            // The calls of these tools and their results contain the same.
             "collab_agent_spawn_begin"
             | "collab_agent_interaction_begin"
             | "collab_agent_interaction_end"
@@ -404,7 +404,7 @@ impl Reader {
         }
     }
 
-    /// A call without recorded tokens ends here.
+    /// Ends a call without recorded tokens.
     fn close(&mut self) {
         self.open = None;
     }

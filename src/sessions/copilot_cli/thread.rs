@@ -1,4 +1,4 @@
-//! The events of a session, by agent.
+//! Reads the events of a session, by agent.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::span::UnixNanos;
 
 /// Reads one file.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct EventReader {
     /// The main agent first.
     threads: Vec<Thread>,
     /// The thread of each agent id.
     agents: HashMap<String, usize>,
     /// The system prompt of each thread.
     systems: HashMap<usize, Arc<str>>,
-    /// The model that the session was set to.
+    /// The model set for the session.
     model: Option<String>,
-    /// Where the model call of an API id is: thread and event.
+    /// The position of the model call with an API id: thread and event.
     calls: HashMap<String, (usize, usize)>,
-    /// Usage that came before its message.
+    /// Usage recorded before its message.
     usage: HashMap<String, Value>,
     /// The ids of the events.
     seen: HashSet<String>,
-    /// What tools began with.
+    /// Running tools, by call id.
     started: HashMap<String, Started>,
 }
 
-/// A tool that runs.
+/// A running tool.
 #[derive(Default)]
 struct Started {
     thread: usize,
@@ -40,13 +40,13 @@ struct Started {
     arguments: Option<Value>,
 }
 
-impl Reader {
+impl EventReader {
     pub(super) fn finish(mut self) -> Vec<Thread> {
         self.unfinished();
         self.threads
     }
 
-    /// Tools of the turn that began and have no end.
+    /// Adds tools of the turn that began but have no end.
     fn unfinished(&mut self) {
         let mut started: Vec<(String, Started)> = self.started.drain().collect();
         started.sort_by(|(id, one), (other_id, other)| (one.at, id).cmp(&(other.at, other_id)));
@@ -98,7 +98,7 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &Value) {
-        // A file that was put together of copies has an event twice.
+        // A file assembled from copies may have an event twice.
         if get::text(line, "/id").is_some_and(|id| !self.seen.insert(id.to_owned())) {
             return;
         }
@@ -187,7 +187,7 @@ impl Reader {
             id: get::owned(line, "/id").unwrap_or_default(),
             at,
             message: Message::text(Role::User, text),
-            heard: given.filter(|_| around.is_none()).map(|text| Message::text(Role::User, text)),
+            received: given.filter(|_| around.is_none()).map(|text| Message::text(Role::User, text)),
             around: [of_client(before), of_client(after)],
             ..Prompt::default()
         };
@@ -220,7 +220,7 @@ impl Reader {
         }
         let api = get::owned(data, "/apiCallId");
         let id = api.clone().or_else(|| get::owned(line, "/id")).unwrap_or_default();
-        // A call whose message comes in pieces.
+        // A call whose message is recorded in pieces.
         if let Some((thread, index)) = self.calls.get(&id).copied()
             && let Some(Event::Call(call)) = self.threads.get_mut(thread).and_then(|thread| thread.events.get_mut(index))
             && let Some(have) = call.output.as_mut()
@@ -239,7 +239,7 @@ impl Reader {
             response_id: api,
             system: self.systems.get(&thread).cloned(),
             output: Some(output),
-            // Before 1.0.70 all that a call has; the rest is in the totals of the shutdown.
+            // Before 1.0.70 the only count of a call; the rest is in the totals of the shutdown.
             usage: TokenCount {
                 output: get::count(data, "/outputTokens"),
                 ..TokenCount::default()
@@ -255,7 +255,7 @@ impl Reader {
         self.push(thread, Event::Call(Box::new(call)));
     }
 
-    /// Usage comes before or after its message.
+    /// Handles usage, which may be recorded before or after its message.
     fn usage(&mut self, data: &Value, at: Option<UnixNanos>) {
         let Some(mut usage) = data.get("usage").cloned() else { return };
         let Some(id) = get::owned(&usage, "/apiCallId") else { return };
@@ -275,7 +275,7 @@ impl Reader {
     fn result(&mut self, data: &Value, at: Option<UnixNanos>, thread: usize) {
         let Some(call_id) = get::owned(data, "/toolCallId") else { return };
         let failed = data.get("success") == Some(&Value::Bool(false));
-        // VS Code has the text itself.
+        // VS Code records the text itself.
         let text = get::text(data, "/result/content")
             .or_else(|| get::text(data, "/result"))
             .or_else(|| get::text(data, "/error/message"))
@@ -354,7 +354,7 @@ fn complete(call: &mut Call, usage: &Value) {
     }
 }
 
-/// Events that contain nothing that others do not.
+/// Whether events of this kind only repeat others.
 fn is_known(kind: &str) -> bool {
     const KNOWN: &[&str] = &[
         "assistant.turn_start",

@@ -1,4 +1,4 @@
-//! The list of messages that the lines of a file build.
+//! The list of messages built by the lines of a file.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::operation::{Message, Part, Role, TokenCount};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
-/// What is no prompt: the client describes the folder to the model, with an id that is the same everywhere.
+/// Begins a message that is not a prompt: the client describes the folder to the model, always with the same id.
 const CONTEXT: &str = "<session_context>";
 
-/// Messages by id, in the order in which they came first.
+/// Messages by id, in order of their first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     list: Vec<Value>,
@@ -24,7 +24,7 @@ impl Messages {
         if let Some(set) = line.get("$set") {
             get::list(set, "/messages").iter().for_each(|message| self.merge(message));
         } else if line.get("$rewindTo").is_some() {
-            // What was taken back did happen: it stays.
+            // Withdrawn messages did happen, so they stay.
         } else if get::text(line, "/type").is_some() {
             self.merge(line);
         } else if line.get("projectHash").is_some() {
@@ -45,7 +45,7 @@ impl Messages {
                 let (Some(have), Some(came)) = (have.as_object_mut(), message.as_object()) else {
                     return;
                 };
-                // A checkpoint has less than the message that it repeats, and another time.
+                // A checkpoint has less data than the message that it repeats, and another time.
                 for (key, value) in came {
                     let grows = ["toolCalls", "tokens", "thoughts"].contains(&key.as_str());
                     let before = have.get(key).map_or(0, richness);
@@ -111,7 +111,7 @@ fn user(message: &Value, at: Option<UnixNanos>, events: &mut Vec<Event>) {
     let text = said.content();
     if text.starts_with(CONTEXT) {
         let role = Role::System;
-        events.push(Event::Heard(Message { role, ..said }));
+        events.push(Event::Input(Message { role, ..said }));
         return;
     }
     events.push(Event::Prompt(Box::new(Prompt {
@@ -155,7 +155,7 @@ fn model(message: &Value, at: Option<UnixNanos>, events: &mut Vec<Event>) {
     let thoughts = get::count(tokens, "/thoughts");
     let model = get::owned(message, "/model");
     let mut facts = Map::new();
-    // What tools of the provider gave it, which the input is without.
+    // Tokens from the provider's tools, which the input count excludes.
     fact(
         &mut facts,
         "tool_use_tokens",
@@ -171,7 +171,7 @@ fn model(message: &Value, at: Option<UnixNanos>, events: &mut Vec<Event>) {
         finish_reason: Some(if calls.is_empty() { "stop" } else { "tool_calls" }.to_owned()),
         usage: TokenCount {
             input: get::count(tokens, "/input"),
-            // The file's figure is without the thoughts.
+            // The file's count excludes thoughts.
             output: get::count(tokens, "/output").map(|output| output.saturating_add(thoughts.unwrap_or_default())),
             total: get::count(tokens, "/total"),
             cache_read: get::count(tokens, "/cached"),

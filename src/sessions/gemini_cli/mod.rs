@@ -1,7 +1,7 @@
 //! Gemini CLI: `~/.gemini/tmp/<folder>/chats/session-*.jsonl`, up to 0.33 one JSON document; sub-agents in a folder below it.
 //!
-//! The file is a log of changes to a list of messages. A message of the model comes twice, the second time with the results of its
-//! tools; a resume writes the whole list again, without tokens. So messages are merged by their id, and the fuller one wins.
+//! The file is a log of changes to a list of messages. A message of the model is written twice, the second time with the results of
+//! its tools; a resume writes the whole list again, without tokens. So messages are merged by id, and fuller values win.
 
 mod messages;
 
@@ -69,7 +69,7 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
     Ok(out)
 }
 
-/// A file that is one JSON document of several lines.
+/// Reads a file that is one JSON document of several lines.
 fn document(path: &std::path::Path, budget: &Budget) -> Result<Option<Value>, SessionError> {
     let mut reader = budget.open(path)?;
     let head = reader.fill_buf().map_err(|source| budget.failed(path, source))?;
@@ -79,7 +79,7 @@ fn document(path: &std::path::Path, budget: &Budget) -> Result<Option<Value>, Se
     }
     let text = budget.read(path)?;
     budget.spend(path, &text)?;
-    // Cut off in the middle: nothing of it can be read.
+    // A truncated document cannot be read at all.
     serde_json::from_slice(&text).map(Some).map_err(|source| SessionError::Json {
         path: path.to_owned(),
         source,

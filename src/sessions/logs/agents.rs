@@ -1,4 +1,4 @@
-//! The agents of a session, put together from records: which model call asked for which tool.
+//! Reconstructs the agents of a session from records, and finds the model call that asked for each tool.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,13 +16,13 @@ pub(super) struct Agents {
     session: String,
     list: Vec<Agent>,
     by_key: HashMap<String, usize>,
-    /// The model calls by their ids: agent and number.
+    /// The model calls by id, as agent and number.
     by_id: HashMap<String, (usize, usize)>,
     /// The model calls by the ids of the tool calls in their answers.
     by_tool: HashMap<String, (usize, usize)>,
-    /// The model calls whose whole answer is there.
+    /// The model calls with a complete answer.
     answered: HashSet<(usize, usize)>,
-    /// When a model call may have asked for a tool.
+    /// The time when a model call may have asked for a tool.
     asks: fn(&Call) -> Option<UnixNanos>,
     /// The model calls by this time, once tools are added.
     by_time: Option<BTreeSet<(UnixNanos, usize, usize)>>,
@@ -38,15 +38,15 @@ struct Agent {
     prompt_id: Option<String>,
     version: Option<String>,
     calls: Vec<Call>,
-    /// All but the model calls, by time.
+    /// All other events, by time.
     others: Vec<(UnixNanos, Event)>,
 }
 
-/// Which model call asked for a tool.
+/// The criterion for the model call that asked for a tool.
 pub(super) enum AskedBy<'a> {
     /// The call with this id.
     Id(&'a str),
-    /// The last call of this agent, or of all, that can have asked when the tool began.
+    /// The last call, of this agent or of any, that could have asked before the tool began.
     Time(Option<&'a str>),
 }
 
@@ -69,12 +69,12 @@ impl Agents {
         &self.session
     }
 
-    /// Counts a record of a kind that is not read.
+    /// Counts a record of an unknown kind.
     pub(super) fn unknown(&mut self, event: &str) {
         self.unknown.count(event);
     }
 
-    /// The number of the agent with this key; the main one has none.
+    /// The index of the agent with this key; the main agent has no key.
     fn agent(&mut self, key: Option<&str>) -> usize {
         let Some(key) = key else { return 0 };
         if let Some(index) = self.by_key.get(key) {
@@ -89,7 +89,7 @@ impl Agents {
         self.list.len() - 1
     }
 
-    /// Notes what a record has of its agent.
+    /// Notes a record's facts about its agent.
     pub(super) fn describe(&mut self, key: Option<&str>, name: Option<&str>, prompt_id: Option<&str>, record: &Record) {
         let index = self.agent(key);
         if let Some(agent) = self.list.get_mut(index) {
@@ -99,7 +99,7 @@ impl Agents {
         }
     }
 
-    /// The tool call that started an agent.
+    /// Sets the tool call that started an agent.
     pub(super) fn started_by(&mut self, key: &str, call_id: String) {
         let index = self.agent(Some(key));
         if let Some(agent) = self.list.get_mut(index) {
@@ -107,7 +107,7 @@ impl Agents {
         }
     }
 
-    /// A prompt that a person typed. `id`: what no other prompt of the client has.
+    /// Adds a prompt typed by a person. `id`: unique among the client's prompts.
     pub(super) fn prompt(&mut self, id: &str, words: Option<&str>, record: &Record, read: &[&str], at: UnixNanos) {
         let mut facts = if record.event == "user_prompt" {
             record.facts(read)
@@ -125,7 +125,7 @@ impl Agents {
         self.event(None, at, Event::Prompt(Box::new(prompt)));
     }
 
-    /// What a sub-agent was asked for.
+    /// Adds the prompt of a sub-agent.
     pub(super) fn asked_of(&mut self, key: &str, words: &str, record: &Record) {
         let prompt = Prompt {
             at: Some(record.at),
@@ -135,7 +135,7 @@ impl Agents {
         self.event(Some(key), record.at, Event::Prompt(Box::new(prompt)));
     }
 
-    /// Adds what is neither a model call nor a tool.
+    /// Adds an event that is neither a model call nor a tool.
     pub(super) fn event(&mut self, key: Option<&str>, at: UnixNanos, event: Event) {
         let index = self.agent(key);
         if let Some(agent) = self.list.get_mut(index) {
@@ -143,10 +143,10 @@ impl Agents {
         }
     }
 
-    /// A model call, with the ids by which tools name it.
+    /// Adds a model call, with the ids by which tools refer to it.
     pub(super) fn call(&mut self, key: Option<&str>, ids: &[Option<&str>], mut call: Call) {
         let index = self.agent(key);
-        // An id that a Collector masked is that of several calls: they have other times, tokens and cost.
+        // An id masked by a Collector is shared by several calls, with different times, tokens and cost.
         let own = ids.iter().flatten().next().copied();
         let known = own.and_then(|id| self.call_with(id));
         let is_masked = known.is_some_and(|known| known.end != call.end && (known.usage != call.usage || known.cost != call.cost));
@@ -173,12 +173,12 @@ impl Agents {
         self.list.get_mut(agent)?.calls.get_mut(number)
     }
 
-    /// Whether the whole answer of a model call is there.
+    /// Whether the answer of a model call is complete.
     pub(super) fn has_answer(&self, id: &str) -> bool {
         self.by_id.get(id).is_some_and(|place| self.answered.contains(place))
     }
 
-    /// The whole answer of a model call, before tools are added.
+    /// Sets the complete answer of a model call, before tools are added.
     pub(super) fn answered(&mut self, id: &str, output: Message) {
         let Some(place) = self.by_id.get(id).copied() else { return };
         for asked in output.tool_calls.iter().filter_map(ToolCall::recorded_id) {
@@ -190,7 +190,7 @@ impl Agents {
         }
     }
 
-    /// A tool, after all model calls are there.
+    /// Adds a tool, after all model calls were added.
     pub(super) fn tool(&mut self, asked_by: &AskedBy<'_>, mut result: ToolResult) {
         let at = result.end.unwrap_or_default();
         let known = self.by_tool.get(&result.call_id).copied();
@@ -242,7 +242,7 @@ impl Agents {
             calls.collect()
         });
         let mut before = by_time.range(..=(start, usize::MAX, usize::MAX)).rev();
-        // Agents that work at one time take turns: the one that asked is among the last few.
+        // Agents that run concurrently interleave, so the call that asked is among the last few.
         const LAST: usize = 64;
         let found = match key {
             Some(key) => before.take(LAST).find(|(_, agent, _)| *agent == key),
@@ -251,7 +251,7 @@ impl Agents {
         found.map(|(_, agent, number)| (*agent, *number))
     }
 
-    /// The threads, each in order of time.
+    /// The threads, each ordered by time.
     pub(super) fn threads(self) -> Vec<Thread> {
         let Self {
             session,

@@ -1,7 +1,7 @@
-//! Whole requests and responses of Claude Code: the events `api_request_body` and `api_response_body`, with `OTEL_LOG_RAW_API_BODIES`.
+//! Full requests and responses of Claude Code: the events `api_request_body` and `api_response_body`, with `OTEL_LOG_RAW_API_BODIES`.
 //!
-//! `body` is the JSON of the Messages API, which the client cuts off after 60 KB; with `file:` it is in a file that `body_ref` names. A
-//! response has the `request_id`. A request has none: it is that of the only call of its source (`query_source`) that went on then.
+//! `body` is the JSON of the Messages API, which the client truncates at 60 KB; with `file:` it is in a file that `body_ref` names. A
+//! response has the `request_id`. A request has none: it belongs to the only call of its source (`query_source`) in progress then.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::operation::{Message, Role};
 use crate::sessions::claude_code::{request, sent};
 use crate::sessions::{get, parts};
 
-/// A call is written when it has ended, with its duration: the request is a moment earlier or later than that tells.
-const NEAR: u64 = 1_000_000_000;
+/// Tolerance in nanoseconds for a request's time: a call is recorded at its end, with a duration that is slightly off.
+const TOLERANCE: u64 = 1_000_000_000;
 
-/// So many calls of one source go on at one time.
-const AT_ONE_TIME: usize = 64;
+/// Maximum number of concurrent calls of one source.
+const MAX_CONCURRENT: usize = 64;
 
-/// Adds what they have to the model calls, which are there already.
+/// Adds the bodies' data to the model calls, which must have been added before.
 pub(super) fn read(records: &[Record], agents: &mut Agents) {
     let mut calls: HashMap<Option<&str>, Vec<(u64, u64, &str)>> = HashMap::new();
     for record in records.iter().filter(|record| record.event == "api_request") {
@@ -44,12 +44,12 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
     }
 }
 
-/// The only call that went on at a time. The list is in the order of ends.
+/// The only call in progress at a time. The list is ordered by end.
 fn going_on<'r>(calls: &[(u64, u64, &'r str)], at: u64) -> Option<&'r str> {
     let from = calls.partition_point(|(end, ..)| *end < at);
-    // Calls at one time end one after the other: no more than the next few can be beside it.
-    let mut next = calls.iter().skip(from).take(AT_ONE_TIME);
-    let first = next.find(|(_, start, _)| start.saturating_sub(NEAR) <= at)?;
+    // Concurrent calls end one after the other, so only the next few can overlap.
+    let mut next = calls.iter().skip(from).take(MAX_CONCURRENT);
+    let first = next.find(|(_, start, _)| start.saturating_sub(TOLERANCE) <= at)?;
     let is_alone = next.all(|(_, start, _)| *start > at);
     is_alone.then_some(first.2)
 }
@@ -58,7 +58,7 @@ fn asked(record: &Record, id: &str, agents: &mut Agents) -> bool {
     let Some(body) = body(record) else { return false };
     let Some(call) = agents.call_with(id) else { return false };
     let messages = get::list(&body, "/messages");
-    // What comes after the model's last words is what no call before it was given.
+    // The messages after the model's last one are new in this call.
     let last = messages
         .iter()
         .rposition(|message| get::text(message, "/role") == Some("assistant"));
@@ -90,7 +90,7 @@ fn answered(record: &Record, agents: &mut Agents) -> bool {
     true
 }
 
-/// The body, if all of it is there.
+/// The body, if it is complete.
 fn body(record: &Record) -> Option<Value> {
     serde_json::from_str(record.words("body")?).ok()
 }

@@ -1,7 +1,7 @@
 //! Claude Code's events: `claude_code.user_prompt`, `api_request`, `assistant_response`, `tool_decision`, `tool_result`, ...
 //!
 //! From 2.1 on they have `prompt.id`, `request_id`, `tool_use_id` and `agent_id`; 2.0 has none of these, and numbers as text.
-//! Results of tools are not in them, prompts, answers and whole requests (`bodies`) only if the user wants them there.
+//! They lack results of tools, and have prompts, answers and full requests (`bodies`) only if the user enables these.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::span::UnixNanos;
 /// Tools that start sub-agents.
 const STARTS_AGENT: [&str; 2] = ["Task", "Agent"];
 
-/// What a record of a model call is read for.
+/// The attributes read from the record of a model call.
 const OF_CALL: [&str; 14] = [
     "prompt.id",
     "model",
@@ -35,7 +35,7 @@ const OF_CALL: [&str; 14] = [
     "error",
 ];
 
-/// What a record of a tool is read for.
+/// The attributes read from the record of a tool.
 const OF_TOOL: [&str; 12] = [
     "prompt.id",
     "tool_name",
@@ -52,7 +52,7 @@ const OF_TOOL: [&str; 12] = [
 ];
 
 pub(super) fn read(records: &[Record], agents: &mut Agents) {
-    // A turn whose prompt has not come, or is in another file, is known by the id of the prompt.
+    // A turn whose prompt is missing, or in another file, is identified by the id of the prompt.
     let known: HashSet<&str> = prompts(records).filter_map(|record| record.text("prompt.id")).collect();
     let mut begun = HashSet::new();
     for record in records {
@@ -104,7 +104,7 @@ fn prompt(record: &Record, agents: &mut Agents) {
     agents.prompt(&id, words, record, &["prompt", "prompt_text", "prompt_length"], record.at);
 }
 
-/// The agent of a record; the main one has none. 2.1.197 names it only by its kind.
+/// The key of a record's agent; `None` for the main one. 2.1.197 names it only by its kind.
 fn agent(record: &Record) -> Option<&str> {
     let source = record.text("query_source").filter(|source| source.starts_with("agent:"));
     record.text("agent_id").or(source)
@@ -115,7 +115,7 @@ fn call(record: &Record, agents: &mut Agents) {
     let name = record.text("agent.name");
     agents.describe(key, name, record.text("prompt.id"), record);
     let (read, written) = (record.count("cache_read_tokens"), record.count("cache_creation_tokens"));
-    // The input is without what a cache has.
+    // The input count excludes cached tokens.
     let input = record.count("input_tokens").map(|input| {
         input
             .saturating_add(read.unwrap_or_default())
@@ -144,7 +144,7 @@ fn call(record: &Record, agents: &mut Agents) {
         ..Call::default()
     };
     if record.text("query_source") == Some("compact") {
-        // The call that wrote a summary is no call of the conversation.
+        // The call that wrote a summary is not part of the conversation.
         let compaction = Compaction {
             id: format!("logs {}", record.text("request_id").unwrap_or_default()),
             at: Some(record.at),
@@ -159,13 +159,13 @@ fn call(record: &Record, agents: &mut Agents) {
     agents.call(key, &[record.text("request_id")], call);
 }
 
-/// An attempt that failed.
+/// Handles a failed attempt.
 fn failed(record: &Record, agents: &mut Agents) {
     let why = record.text("error").unwrap_or("the model call failed").to_owned();
     agents.event(agent(record), record.at, Event::Failed(why, Some(record.at)));
 }
 
-/// What the model said, and nobody typed.
+/// Handles the text of a model's answer.
 fn answer(record: &Record, agents: &mut Agents) {
     let Some((words, id)) = record.words("response").zip(record.text("request_id")) else {
         return;
@@ -184,11 +184,11 @@ fn answer(record: &Record, agents: &mut Agents) {
 /// The tools of a session.
 #[derive(Default)]
 struct Tools<'r> {
-    /// Decisions about tools that have no result yet, by the id of the call.
+    /// Decisions about tools without a result so far, by call id.
     decisions: HashMap<&'r str, &'r Record>,
-    /// How many calls without an id have this name and time.
+    /// The number of calls without an id by name and time.
     nameless: HashMap<String, usize>,
-    /// Calls that start agents: the id of the call, and when it ended.
+    /// Calls that start agents: the end, and the id of the call.
     starts: Vec<(u64, String)>,
     completed: Vec<(u64, &'r str)>,
 }
@@ -246,7 +246,7 @@ impl<'r> Tools<'r> {
         agents.tool(&asked_by, result);
     }
 
-    /// An id for a call that has none.
+    /// An id for a call without one.
     fn own_id(&mut self, name: &str, at: UnixNanos) -> String {
         let own = format!("{name} {}", at.0);
         let count = self.nameless.entry(own.clone()).or_default();
@@ -260,8 +260,8 @@ impl<'r> Tools<'r> {
         self.completed.push((record.at.0, id));
     }
 
-    /// Tools that a person refused, and which call started which agent: the client writes that an agent has completed just before
-    /// the result of the call.
+    /// Adds tools that a person refused, and finds the call that started each agent: the client records that an agent has completed
+    /// just before the result of the call.
     fn rest(mut self, agents: &mut Agents) {
         let mut refused: Vec<&Record> = std::mem::take(&mut self.decisions).into_values().collect();
         refused.retain(|record| record.text("decision") == Some("reject"));
@@ -284,7 +284,7 @@ impl<'r> Tools<'r> {
     }
 }
 
-/// What is in a tool's parameters of its arguments: the command of a shell, beside its first word.
+/// The arguments in a tool's parameters: the command of a shell, which is recorded along with its first word.
 fn parameters(record: &Record) -> Option<Value> {
     let mut parameters = record.json("tool_parameters")?;
     if let Some(object) = parameters.as_object_mut()

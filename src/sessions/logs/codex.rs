@@ -1,6 +1,6 @@
 //! Codex's events: `codex.user_prompt`, `sse_event`, `websocket_event`, `tool_decision`, `tool_result`, ...
 //!
-//! A model call is the event `response.completed`, which has its tokens. What the model said is in none of them.
+//! A model call is the event `response.completed`, which has its tokens. No event has the model's text.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::events::{Call, Event, ToolResult};
 use crate::operation::{Message, Role, TokenCount};
 use crate::span::UnixNanos;
 
-/// What a record of a model call is read for.
+/// The attributes read from the record of a model call.
 const OF_CALL: [&str; 14] = [
     "event.kind",
     "model",
@@ -28,7 +28,7 @@ const OF_CALL: [&str; 14] = [
     "originator",
 ];
 
-/// What a record of a tool is read for.
+/// The attributes read from the record of a tool.
 const OF_TOOL: [&str; 11] = [
     "tool_name",
     "call_id",
@@ -60,7 +60,7 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
             }
             "api_request" | "websocket_request" => started = record.start().or(started),
             "sse_event" | "websocket_event" => match record.text("event.kind").unwrap_or_default() {
-                // One response is told twice: as it came, and with its tokens.
+                // A response is recorded twice: on arrival, and with its tokens.
                 "response.completed" if record.count("output_token_count").is_some() => call(record, agents, started.take()),
                 "response.created" if started.is_none() => started = Some(record.at),
                 "response.failed" => {

@@ -1,7 +1,7 @@
-//! Gemini CLI's events, and those of Qwen Code, which comes from it: `user_prompt`, `api_request`, `api_response`, `api_error`,
+//! Gemini CLI's events, and those of its fork Qwen Code: `user_prompt`, `api_request`, `api_response`, `api_error`,
 //! `tool_call`.
 //!
-//! The answer is in `response_text`: chunks of the API's stream as JSON, or its words. What tools gave is in the request after them.
+//! The answer is in `response_text`: chunks of the API's stream as JSON, or its text. Tool results are in the next request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::operation::{Message, Part, Role, TokenCount, ToolCallId};
 use crate::sessions::client::Client;
 use crate::sessions::{get, parts};
 
-/// What a record of a model call is read for.
+/// The attributes read from the record of a model call.
 const OF_CALL: [&str; 15] = [
     "model",
     "duration_ms",
@@ -33,7 +33,7 @@ const OF_CALL: [&str; 15] = [
     "http.status_code",
 ];
 
-/// What a record of a tool is read for.
+/// The attributes read from the record of a tool.
 const OF_TOOL: [&str; 14] = [
     "function_name",
     "function_args",
@@ -99,8 +99,8 @@ pub(super) fn read(client: Client, records: &[Record], agents: &mut Agents) {
     }
 }
 
-/// The sub-agent of a record, which is in the id of the prompt: `AGENT#TURN` of Gemini CLI, `SESSION#NAME-CALL#TURN` of Qwen Code. The
-/// main agent has `SESSION########TURN`, or another id alone.
+/// The sub-agent of a record, from the id of the prompt: `AGENT#TURN` in Gemini CLI, `SESSION#NAME-CALL#TURN` in Qwen Code. The main
+/// agent has `SESSION########TURN`, or an id without `#`.
 fn agent(record: &Record) -> Option<&str> {
     let mut parts = record.text("prompt_id")?.split('#');
     let (first, second) = (parts.next()?, parts.next()?);
@@ -116,7 +116,7 @@ fn started_by(agent: &str) -> Option<&str> {
     agent.find("call_").and_then(|at| agent.get(at..))
 }
 
-/// What models asked for that has no record of a tool yet: the ids of calls, by the tool's name and its arguments.
+/// Ids of calls without a tool record so far, by the tool's name and arguments.
 #[derive(Default)]
 struct Asked(HashMap<(String, String), VecDeque<String>>);
 
@@ -150,7 +150,7 @@ fn call(client: Client, record: &Record) -> Call {
         response_id: record.owned("response_id"),
         usage: TokenCount {
             input: record.count("input_token_count"),
-            // Gemini's count is without the thoughts.
+            // Gemini's count excludes thoughts.
             output: record.count("output_token_count").map(|output| match client {
                 Client::GeminiCli => output.saturating_add(thoughts.unwrap_or_default()),
                 _ => output,
@@ -205,18 +205,18 @@ fn add_chunks(call: &mut Call, chunks: &Value) {
     call.output = Some(output);
 }
 
-/// What tools gave, as requests have it: by the name of the tool, in order.
+/// Tool results in requests, by name of the tool, in order.
 #[derive(Default)]
 struct Results {
     by_name: HashMap<String, VecDeque<Value>>,
-    /// How many of a conversation were taken: each request has all before it.
+    /// The number of a conversation's messages already read, since each request repeats all earlier ones.
     taken: HashMap<Option<String>, usize>,
 }
 
 impl Results {
-    /// Notes the results in a request. Returns what the first one of a conversation asks for.
+    /// Notes the results in a request. Returns the prompt if the request is the first of a conversation.
     fn note(&mut self, record: &Record) -> Option<String> {
-        // Qwen Code cuts a long request.
+        // Qwen Code truncates long requests.
         let Some(Value::Array(contents)) = record.json("request_text") else {
             return None;
         };

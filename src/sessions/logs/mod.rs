@@ -1,8 +1,8 @@
-//! Log records of coding agents as spans, where the client exports no spans: the default of Claude Code, Codex and Gemini CLI.
+//! Converts log records of coding agents to spans if the client exports no spans, the default of Claude Code, Codex and Gemini CLI.
 //!
-//! A record is written when something has happened. A session's records become agents with prompts, model calls and tools in order of
-//! time, as session files do, and spans by the same way. Ids derive from the session's own and from times, so records that come again,
-//! or more of a session, give the same spans. The conventions are each client's documentation of its telemetry.
+//! A record is written after something has happened. Like session files, a session's records become agents with prompts, model calls
+//! and tools in order of time, and then spans. Ids derive from the session's ids and from times, so repeated records, or more
+//! records of a session, yield the same spans. The conventions are those of each client's telemetry documentation.
 
 mod agents;
 mod bodies;
@@ -24,39 +24,39 @@ use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::events;
 use crate::span::{LOGS_SCOPE, LogRecord, Scope, Span};
 
-/// Whether a message of log records may be of such sessions: the names of their events are in it.
+/// Whether a message of log records may contain such sessions, that is, names of their events.
 pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
     record::EVENTS
         .iter()
         .any(|(prefix, ..)| memchr::memmem::find(message, prefix.as_bytes()).is_some())
 }
 
-/// The spans of the sessions that log records are of.
+/// The spans built from the log records of sessions.
 #[derive(Debug, Default)]
 pub(crate) struct FromLogs {
-    /// Of sessions without spans of their exporter.
+    /// Spans of sessions without exported spans.
     pub(crate) alone: Vec<Span>,
-    /// By session, of those with such spans where these make no run: Gemini CLI begins a trace with each call and each tool, and Qwen
-    /// Code has sub-agents and helpers in traces of their own. The exported spans are to be joined with them, as with those of a file.
+    /// Spans by session, for those whose exported spans do not form a run: Gemini CLI begins a trace with each call and each tool, and
+    /// Qwen Code has sub-agents and helpers in separate traces. The exported spans must be joined with these, as with those of a file.
     pub(crate) whole: BTreeMap<String, Vec<Span>>,
 }
 
-/// The spans of the model calls that only events of other programs tell, where the traces of `spans` are known.
+/// The spans of model calls that are recorded only by events of other programs, given the traces of `spans`.
 pub(crate) fn of_call_events(records: &mut [LogRecord], spans: &[Span]) -> Vec<Span> {
     call_events::spans_of(records, spans, record::is_of_client)
 }
 
-/// Whether a client has the spans of a turn in several traces.
+/// Whether a client spreads the spans of a turn over several traces.
 fn is_in_pieces(client: Client) -> bool {
     matches!(client, Client::GeminiCli | Client::QwenCode)
 }
 
-/// Whether a span is of a client that has the spans of a turn in several traces.
+/// Whether a span is from a client that spreads the spans of a turn over several traces.
 pub(crate) fn is_piece(span: &Span) -> bool {
     matches!(span.scope.name.as_str(), "gemini-cli" | "qwen-code")
 }
 
-/// The spans of the sessions that records are of. `exported`: sessions that have spans of their exporter.
+/// The spans of the records' sessions. `exported`: sessions with exported spans.
 pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> FromLogs {
     let mut sessions: BTreeMap<(Client, String), Vec<Record>> = BTreeMap::new();
     for record in records {
@@ -72,14 +72,14 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
     });
     let mut out = FromLogs::default();
     for ((client, session), mut records) in sessions {
-        // Clients write milliseconds: records of one time stay in the order in which they came.
+        // Clients record milliseconds: records with equal times keep the order of arrival.
         let mut known: HashSet<[u8; 32]> = HashSet::new();
         records.retain(|record| known.insert(Sha256::digest(format!("{record:?}")).into()));
         records.sort_by_key(|record| (record.at, record.sequence));
         let mut agents = Agents::new(
             session.clone(),
             match client {
-                // A tool of Codex runs before the response is complete.
+                // In Codex, a tool may run before the response is complete.
                 Client::Codex => |call| call.start.or(call.end),
                 _ => |call| call.end,
             },
@@ -92,7 +92,7 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
         }
         let mut spans = events::spans(client.name(), agents.threads(), &scope, &writer, &|_| false);
         if exported.contains(&session) {
-            // Without the calls of models they are no more than the exporter has.
+            // Without model calls they add nothing to the exported spans.
             let has_calls = spans.iter().any(|span| span.name.starts_with("chat"));
             if has_calls {
                 out.whole.insert(session, spans);

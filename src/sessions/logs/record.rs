@@ -1,4 +1,4 @@
-//! One log record of a coding agent: its event, when it ended, and its attributes.
+//! One log record of a coding agent: its event, its time, and its attributes.
 
 use serde_json::{Map, Value};
 
@@ -6,20 +6,20 @@ use crate::sessions::client::Client;
 use crate::span::{LogRecord, UnixNanos};
 use crate::withheld::is_withheld;
 
-/// A log record that a client wrote of a session.
+/// A client's log record about a session.
 #[derive(Debug, PartialEq)]
 pub(super) struct Record {
     /// The event, without the client's name.
     pub(super) event: String,
     pub(super) at: UnixNanos,
-    /// Its place in the session, where the client counts.
+    /// Its number in the session, if the client numbers records.
     pub(super) sequence: u64,
     /// The client's version.
     pub(super) version: Option<String>,
     attributes: Map<String, Value>,
 }
 
-/// What the event names of each client begin with, and its instrumentation scopes.
+/// The prefixes of each client's event names and instrumentation scopes.
 pub(super) const EVENTS: [(&str, Client, &str); 4] = [
     ("claude_code.", Client::ClaudeCode, "com.anthropic.claude_code"),
     ("codex.", Client::Codex, "codex"),
@@ -30,7 +30,7 @@ pub(super) const EVENTS: [(&str, Client, &str); 4] = [
 /// Attributes that name the session.
 const SESSION: [&str; 2] = ["session.id", "conversation.id"];
 
-/// Attributes that each record of a session repeats, and those that are read from the record itself.
+/// Attributes that every record of a session repeats, and those that are read from the record itself.
 const COMMON: [&str; 8] = [
     "event.name",
     "event.timestamp",
@@ -42,11 +42,11 @@ const COMMON: [&str; 8] = [
     "terminal.type",
 ];
 
-/// The client and the session of a record; `None` if it is not of a session of a coding agent.
+/// The client and the session of a record; `None` if it is not from a coding agent's session.
 pub(super) fn session_of(record: &LogRecord) -> Option<(Client, String)> {
     let name = record.name();
     let (_, client, scope) = EVENTS.iter().find(|(prefix, ..)| name.starts_with(prefix))?;
-    // An application may call its own events so.
+    // An application may use the same names for its own events.
     let own = record.scope.name.as_str();
     if !own.is_empty() && !own.starts_with(scope) {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn session_of(record: &LogRecord) -> Option<(Client, String)> {
     Some((*client, ids.find(|id| !id.is_empty())?.to_owned()))
 }
 
-/// Whether a coding agent wrote a record: its own events tell what it did.
+/// Whether a coding agent wrote a record, whose work is then read from its own events.
 pub(super) fn is_of_client(record: &LogRecord) -> bool {
     let scope = record.scope.name.as_str();
     EVENTS.iter().any(|(_, _, own)| scope.starts_with(own))
@@ -98,7 +98,7 @@ impl Record {
         self.text(key).map(str::to_owned)
     }
 
-    /// What was said, unless the client left it out.
+    /// A text, unless the client withheld it.
     pub(super) fn words(&self, key: &str) -> Option<&str> {
         self.text(key).filter(|text| !is_withheld(text))
     }
@@ -133,13 +133,13 @@ impl Record {
         }
     }
 
-    /// A value that is text in JSON, or the text where it is none.
+    /// A value recorded as JSON text, or the text if it is not JSON.
     pub(super) fn json(&self, key: &str) -> Option<Value> {
         let text = self.words(key)?;
         Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
     }
 
-    /// When it began: clients write a record at the end.
+    /// When the operation began: clients write a record at its end.
     pub(super) fn start(&self) -> Option<UnixNanos> {
         let millis = self.number("duration_ms")?;
         (millis >= 0.0).then(|| {
@@ -152,7 +152,7 @@ impl Record {
         })
     }
 
-    /// The attributes that are not among these. Who the user is has each record: it is a fact of the turn alone.
+    /// The attributes not in `read`. Every record names the user, which is kept only as a fact of the turn.
     pub(super) fn facts(&self, read: &[&str]) -> Map<String, Value> {
         let is_of_turn = self.event == "user_prompt";
         let rest = self.attributes.iter().filter(|(key, value)| {

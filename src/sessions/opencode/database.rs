@@ -1,7 +1,7 @@
-//! The database of `OpenCode` 1.2 and later. It is only read; a database that its client has open is no obstacle.
+//! The database of `OpenCode` 1.2 and later. It is only read, and its client may have it open.
 //!
-//! Version 1 has the tables `session`, `message` and `part`, version 2 `session_v2` and `session_message`. A database that version 2 took
-//! over has both, the older ones as they were: a session is read from the newer ones where those have its messages.
+//! Version 1 has the tables `session`, `message` and `part`, version 2 `session_v2` and `session_message`. A database migrated by
+//! version 2 has both, with the older ones unchanged: a session is read from the newer ones if these have its messages.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::sessions::budget::Budget;
 use crate::sessions::error::SessionError;
 use crate::sessions::sqlite::open;
 
-/// The tables of a database that `OpenCode` has, too, and whether what they have is computed: such a table has any number of values of
-/// any length in a small file.
+/// Those of `OpenCode`'s tables that a database has, and whether any is computed: a computed table could have any number of values
+/// of any length in a small file.
 fn tables(connection: &Connection) -> rusqlite::Result<(HashSet<String>, bool)> {
     const NAMES: &str = "SELECT made.name, made.rootpage = 0 OR EXISTS (SELECT 1 FROM pragma_table_xinfo(made.name) AS its WHERE its.hidden <> 0) \
          FROM sqlite_master AS made WHERE made.type = 'table' AND made.name IN ('session', 'message', 'part', 'session_v2', 'session_message')";
@@ -120,7 +120,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Messages of version 2. The sessions that have any: version 1 has such a table, too, with other entries.
+    /// Adds messages of version 2. Returns the sessions with any: version 1 also has such a table, with other entries.
     fn add_second(&self, connection: &Connection, sessions: &mut HashMap<String, Session>) -> Result<HashSet<String>, Why> {
         const SESSIONS: &str = "SELECT DISTINCT session_id FROM session_message WHERE type IN ('user', 'assistant')";
         let mut statement = connection.prepare(SESSIONS)?;
@@ -138,7 +138,7 @@ impl Rows<'_> {
                 && let Some(session) = sessions.get_mut(&session)
             {
                 let data = self.with_id(row, 2, 3)?;
-                if let Some((mut message, parts)) = second::told(&kind, &data) {
+                if let Some((mut message, parts)) = second::convert(&kind, &data) {
                     if let (Some(members), Some(id)) = (message.as_object_mut(), data.get("id")) {
                         members.insert("id".to_owned(), id.clone());
                     }
@@ -149,9 +149,9 @@ impl Rows<'_> {
         Ok(known)
     }
 
-    /// Messages of version 1, but of sessions that are `known` already.
+    /// Adds messages of version 1, except of sessions that are `known` already.
     fn add_first(&self, connection: &Connection, known: &HashSet<String>, sessions: &mut HashMap<String, Session>) -> Result<(), Why> {
-        // A part's message is in the same order, so that no more than the parts of one message are looked up.
+        // Parts are sorted like their messages, so that only the parts of one message are looked up at a time.
         let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
         let mut statement = connection.prepare("SELECT message_id, id, data FROM part ORDER BY message_id, id")?;
         let mut rows = statement.query([])?;

@@ -1,4 +1,4 @@
-//! Messages with their parts, as events.
+//! Converts messages with their parts to events.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A session of its document.
+    /// A session from its document.
     pub(super) fn of(info: &Value) -> Self {
         Self {
             id: get::owned(info, "/id").unwrap_or_default(),
@@ -51,7 +51,7 @@ pub(super) fn agents(sessions: &[Session]) -> HashMap<String, String> {
     parts.filter_map(started).collect()
 }
 
-/// What happened in a session. `seen`: the prompts of older sessions; a turn that begins with one of them is a copy, and left out.
+/// The events of a session. `seen`: the prompts of older sessions; a turn that begins with one of them is a copy and is dropped.
 pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<String>) {
     let mut is_copy = false;
     let mut facts = Map::new();
@@ -67,9 +67,9 @@ pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<S
                         prompt.facts.extend(facts);
                     }
                     if !is_copy {
-                        let beside = beside(&mut prompt.message, &parts);
+                        let beside = client_additions(&mut prompt.message, &parts);
                         thread.events.push(Event::Prompt(prompt));
-                        thread.events.extend(beside.map(Event::Heard));
+                        thread.events.extend(beside.map(Event::Input));
                     }
                 }
                 event if !is_copy => thread.events.push(event),
@@ -82,8 +82,8 @@ pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<S
     }
 }
 
-/// Takes what the client writes beside a person's words out of them: what it read of files that are mentioned.
-fn beside(said: &mut Message, list: &[Value]) -> Option<Message> {
+/// Takes the client's additions, such as the content of mentioned files, out of a person's message.
+fn client_additions(said: &mut Message, list: &[Value]) -> Option<Message> {
     let texts = list.iter().filter(|part| get::text(part, "/type") == Some("text"));
     let written: HashSet<&str> = texts
         .filter(|part| get::flag(part, "/synthetic"))
@@ -99,7 +99,7 @@ fn beside(said: &mut Message, list: &[Value]) -> Option<Message> {
     })
 }
 
-/// A prompt, or what the client writes in a person's name.
+/// A prompt, or a text of the client in the user's name.
 fn user(message: &Value, list: &[Value]) -> Event {
     let mut said = Message::default();
     let mut synthetic = true;
@@ -114,7 +114,7 @@ fn user(message: &Value, list: &[Value]) -> Event {
                 said.parts.push(Part::from(file(part)));
                 synthetic = false;
             }
-            // A command that an agent of its own carries out.
+            // A command that a separate agent carries out.
             "subtask" => {
                 said.parts.extend(get::owned(part, "/prompt").map(Part::Text));
                 synthetic = false;
@@ -131,9 +131,9 @@ fn user(message: &Value, list: &[Value]) -> Event {
     }
     if synthetic && !said.parts.is_empty() {
         let role = Role::System;
-        return Event::Heard(Message { role, ..said });
+        return Event::Input(Message { role, ..said });
     }
-    // A fork copies messages under new ids: its time and content stay.
+    // A fork copies messages under new ids, but with the same time and content.
     let stamp = at.map_or(0, |at| at.0 / 1_000_000);
     let mut prompt = Prompt {
         id: format!("{stamp} {}", ids::of_text(&said.content())),
@@ -268,7 +268,7 @@ fn result(part: &Value) -> Option<ToolResult> {
     let text = match status {
         "completed" => part.pointer("/state/output").and_then(Value::as_str)?,
         "error" => part.pointer("/state/error").and_then(Value::as_str)?,
-        // It did not end.
+        // It has not ended.
         _ => return None,
     };
     let mut out = ToolResult {
@@ -276,7 +276,7 @@ fn result(part: &Value) -> Option<ToolResult> {
         start: get::millis(part, "/state/time/start"),
         end: get::millis(part, "/state/time/end"),
         message: Some(Message::text(Role::Tool, text)),
-        // A command that ends with an exit code other than zero is complete to the client, and to the model no error.
+        // The client counts a command with a non-zero exit code as completed, and does not report an error to the model.
         is_error: status == "error",
         ..ToolResult::default()
     };

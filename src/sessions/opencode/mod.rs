@@ -1,4 +1,4 @@
-//! `OpenCode`: all sessions in one SQLite database; up to 1.1 a tree of JSON documents; and what `opencode export` writes.
+//! `OpenCode`: all sessions in one SQLite database; up to 1.1 a tree of JSON documents; and the output of `opencode export`.
 
 mod database;
 mod messages;
@@ -31,7 +31,7 @@ pub(super) fn read(key: &str, files: &[PathBuf], budget: &Budget) -> Result<Reco
             }
         }
     }
-    // A copy is younger than what it was copied from.
+    // Originals come first: a copy is younger than its original.
     sessions.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
     let agents = messages::agents(&sessions);
     let mut seen = std::collections::HashSet::new();
@@ -53,7 +53,7 @@ pub(super) fn read(key: &str, files: &[PathBuf], budget: &Budget) -> Result<Reco
     Ok(out)
 }
 
-/// One session as `opencode export` writes it.
+/// One session in the form that `opencode export` writes.
 fn export(path: &Path, budget: &Budget) -> Result<Vec<Session>, SessionError> {
     let text = budget.read(path)?;
     budget.spend(path, &text)?;

@@ -1,14 +1,14 @@
-//! Messages of `OpenCode` 2, which have their parts in them, in the form of the messages and parts of version 1.
+//! Converts messages of `OpenCode` 2, which include their parts, to messages and parts of version 1.
 
 use serde_json::{Map, Value, json};
 
 use crate::sessions::get;
 
 /// A message with its parts.
-pub(super) type Told = (Value, Vec<Value>);
+pub(super) type MessageAndParts = (Value, Vec<Value>);
 
-/// A message of version 1; `None` for what is no message. What is not known has its type as its role, and is counted by it.
-pub(super) fn told(kind: &str, data: &Value) -> Option<Told> {
+/// A message of version 1; `None` if it is not a message. An unknown one gets its type as role, by which it is counted.
+pub(super) fn convert(kind: &str, data: &Value) -> Option<MessageAndParts> {
     let time = data.get("time").cloned().unwrap_or_default();
     match kind {
         "user" => {
@@ -17,12 +17,12 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<Told> {
             parts.extend(get::list(data, "/files").iter().map(file));
             Some((json!({"role": "user", "time": time}), parts))
         }
-        // What the client gives the model in a person's name.
-        "synthetic" | "system" | "skill" => said(time, get::text(data, "/text")?),
+        // The client's messages to the model in the user's name.
+        "synthetic" | "system" | "skill" => synthetic_message(time, get::text(data, "/text")?),
         "shell" => {
             let output = get::text(data, "/output/output").or_else(|| get::text(data, "/output"));
             let command = get::text(data, "/command").unwrap_or_default();
-            said(time, &format!("Shell command: {command}\n\n{}", output.unwrap_or_default()))
+            synthetic_message(time, &format!("Shell command: {command}\n\n{}", output.unwrap_or_default()))
         }
         "assistant" => Some(assistant(data, time)),
         "compaction" => compaction(data, time),
@@ -31,12 +31,12 @@ pub(super) fn told(kind: &str, data: &Value) -> Option<Told> {
     }
 }
 
-fn said(time: Value, text: &str) -> Option<Told> {
+fn synthetic_message(time: Value, text: &str) -> Option<MessageAndParts> {
     let part = json!({"type": "text", "text": text, "synthetic": true});
     Some((json!({"role": "user", "time": time}), vec![part]))
 }
 
-/// A file that a person attached, or that a tool gave.
+/// A file that a person attached, or that a tool returned.
 fn file(file: &Value) -> Value {
     let url = get::text(file, "/uri")
         .or_else(|| get::text(file, "/source/uri"))
@@ -48,7 +48,7 @@ fn file(file: &Value) -> Value {
     json!({"type": "file", "mime": file.get("mime"), "filename": file.get("name"), "url": url.or_else(inline)})
 }
 
-/// What a message of the model and a compaction have in common.
+/// The members shared by messages of the model and compactions.
 fn of_model(data: &Value, time: &Value) -> Map<String, Value> {
     let mut out = Map::from_iter([("role".to_owned(), "assistant".into()), ("time".to_owned(), time.clone())]);
     for (key, pointer) in [
@@ -69,8 +69,8 @@ fn of_model(data: &Value, time: &Value) -> Map<String, Value> {
     out
 }
 
-fn assistant(data: &Value, time: Value) -> Told {
-    // The model had answered before its tools ran.
+fn assistant(data: &Value, time: Value) -> MessageAndParts {
+    // The model's answer ended before its tools ran.
     let streamed = get::some(data, "/time/streamed");
     let parts = get::list(data, "/content").iter().map(|part| match get::text(part, "/type") {
         Some("tool") => tool(part),
@@ -113,11 +113,11 @@ fn tool(part: &Value) -> Value {
     })
 }
 
-fn compaction(data: &Value, time: Value) -> Option<Told> {
+fn compaction(data: &Value, time: Value) -> Option<MessageAndParts> {
     let parts = match get::text(data, "/status") {
         Some("running" | "failed") => vec![json!({"type": "compaction", "reason": data.get("reason"), "error": data.get("error")})],
         _ => {
-            // The summary, and the last messages as they were.
+            // The summary, and the last messages unchanged.
             let texts = ["/summary", "/recent"].into_iter().filter_map(|pointer| get::text(data, pointer));
             let parts = texts.map(|text| json!({"type": "text", "text": text})).collect();
             let mut message = of_model(data, &time);

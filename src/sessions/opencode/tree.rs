@@ -12,7 +12,7 @@ use crate::sessions::get;
 use crate::sessions::lines::Left;
 use crate::sessions::recording::Recorded;
 
-/// Every session of the tree. A document that is being written is left out.
+/// All sessions of the tree, without documents that are being written.
 pub(super) fn read(files: &[PathBuf], budget: &Budget, out: &mut Recorded) -> Result<Vec<Session>, SessionError> {
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let (mut messages, mut parts): (Vec<Value>, HashMap<String, Vec<Value>>) = (Vec::new(), HashMap::new());

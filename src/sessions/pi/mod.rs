@@ -18,7 +18,7 @@ use crate::span::UnixNanos;
 pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     for path in files {
-        let mut reader = Reader::default();
+        let mut reader = EntryReader::default();
         let left = lines::each(path, budget, |line| reader.line(&line))?;
         out.left.push((path.clone(), left));
         out.threads.push(reader.thread);
@@ -27,9 +27,9 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
 }
 
 #[derive(Default)]
-struct Reader {
+struct EntryReader {
     thread: Thread,
-    /// When the file was made: what is older is a copy of the session that it was forked from.
+    /// When the file was created: older entries are copies from the session that it was forked from.
     made: Option<UnixNanos>,
     parent: Option<String>,
     model: Option<String>,
@@ -41,9 +41,9 @@ struct Reader {
     seen: HashSet<String>,
 }
 
-impl Reader {
+impl EntryReader {
     fn line(&mut self, line: &Value) {
-        // A file that was put together of copies has an entry twice.
+        // A file assembled from copies may have an entry twice.
         if get::text(line, "/id").is_some() && !self.seen.insert(self.own_id(line)) {
             return;
         }
@@ -58,7 +58,7 @@ impl Reader {
                     name.rsplit('_').next().unwrap_or(name).to_owned()
                 });
                 self.thread.forked = self.parent.is_some();
-                // The first form has them here.
+                // The first version has them here.
                 self.model = get::owned(line, "/modelId");
                 self.provider = get::owned(line, "/provider");
                 self.thinking = get::owned(line, "/thinkingLevel");
@@ -73,10 +73,10 @@ impl Reader {
             }
             "thinking_level_change" => self.thinking = get::owned(line, "/thinkingLevel"),
             "message" => self.message(line),
-            // What an extension gives the model.
+            // A message of an extension to the model.
             "custom_message" => {
                 let content = line.get("content").unwrap_or(&Value::Null);
-                self.thread.events.push(Event::Heard(parts::message(Role::System, content)));
+                self.thread.events.push(Event::Input(parts::message(Role::System, content)));
             }
             "compaction" | "branch_summary" => {
                 let summary = get::text(line, "/summary").map(|text| Message::text(Role::User, text));
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// An id that copies of an entry keep, and that no other entry has: the entry's own has 8 digits.
+    /// A unique id that copies of an entry keep: the entry's own has only 8 digits.
     fn own_id(&self, line: &Value) -> String {
         let stamp = get::text(line, "/timestamp").unwrap_or_default();
         format!("{} {stamp}", get::text(line, "/id").unwrap_or_default())
@@ -123,7 +123,7 @@ impl Reader {
                 });
                 let added: Vec<ToolDefinition> = added.collect();
                 if !added.is_empty() {
-                    // A session that is resumed adds its tools again.
+                    // A resumed session adds its tools again.
                     let names: HashSet<&str> = added.iter().map(|tool| tool.name.as_str()).collect();
                     let before = self.tools.iter().filter(|tool| !names.contains(tool.name.as_str())).cloned();
                     self.tools = before.chain(added.iter().cloned()).collect();
@@ -144,7 +144,7 @@ impl Reader {
                 let call = self.call(line, message, content, at);
                 let is_silent = call.output.as_ref().is_none_or(Message::is_blank);
                 match call.failure.clone().filter(|_| is_silent) {
-                    // An attempt that gave nothing: the client tries again, or gives up.
+                    // An attempt without output: the client retries or gives up.
                     Some(failure) => self.thread.events.push(Event::Failed(failure, call.end)),
                     None => self.thread.events.push(Event::Call(Box::new(call))),
                 }
@@ -167,10 +167,10 @@ impl Reader {
                 self.thread.events.push(Event::Facts(facts));
                 if !get::flag(message, "/excludeFromContext") {
                     let texts: Vec<&str> = ["/command", "/output"].iter().filter_map(|key| get::text(message, key)).collect();
-                    self.thread.events.push(Event::Heard(Message::text(Role::System, texts.join("\n"))));
+                    self.thread.events.push(Event::Input(Message::text(Role::System, texts.join("\n"))));
                 }
             }
-            "custom" => self.thread.events.push(Event::Heard(parts::message(Role::System, content))),
+            "custom" => self.thread.events.push(Event::Input(parts::message(Role::System, content))),
             role => self.thread.unknown.count(&format!("message/{role}")),
         }
     }

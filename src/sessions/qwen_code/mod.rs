@@ -1,9 +1,9 @@
 //! Qwen Code: `~/.qwen/projects/<folder>/chats/<session>.jsonl`, sub-agents in `subagents/<session>/`.
 //!
-//! Lines are linked like Claude Code's and hold Gemini's parts. Ids and durations of model calls are in records of the client's own
-//! telemetry, which the main file has for the sub-agents too; a call is joined to its record by its tokens.
+//! Lines are linked like Claude Code's and contain Gemini's parts. Ids and durations of model calls are in records of the client's
+//! own telemetry, which the main file also has for sub-agents; a call is matched with its record by its tokens.
 //!
-//! What `qwen --output-format json` and `stream-json` print has the lines that Claude Code prints, and is read as those.
+//! The output of `qwen --output-format json` and `stream-json` has the same lines as Claude Code's, and is read like that.
 
 mod telemetry;
 mod thread;
@@ -19,7 +19,7 @@ use super::recognise::is_printed;
 use super::recording::Recorded;
 use crate::events::{Event, Under};
 use telemetry::Telemetry;
-use thread::Reader;
+use thread::LineReader;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
@@ -34,12 +34,12 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(is_sub);
     let mut readers = Vec::new();
     for path in mains.into_iter().chain(subs) {
-        let mut reader = Reader::default();
+        let mut reader = LineReader::default();
         let left = lines::each(path, budget, |line| reader.line(&line, &mut telemetry))?;
         out.left.push((path.clone(), left));
         let mut thread = reader.thread;
         if thread.under.is_some() {
-            let meta = budget.beside(&path.with_extension("meta.json"))?;
+            let meta = budget.sibling_document(&path.with_extension("meta.json"))?;
             thread.description = get::owned(&meta, "/description");
             if let Some(call) = get::owned(&meta, "/toolUseId") {
                 thread.under = Some(Under::Call(call));
@@ -56,7 +56,7 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
             }
         }
     }
-    // What is left was no call of a conversation: memory, compression, titles.
+    // The remaining calls are not part of a conversation: memory, compression, titles.
     if let Some(main) = readers.iter_mut().find(|thread| thread.under.is_none()) {
         main.events.extend(telemetry.rest().map(Event::Facts));
     }

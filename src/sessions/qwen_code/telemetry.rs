@@ -1,4 +1,4 @@
-//! The client's own telemetry, which its session files repeat.
+//! The client's telemetry, which its session files repeat.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,16 +8,16 @@ use crate::events::{Call, ToolResult, fact};
 use crate::sessions::get;
 use crate::span::UnixNanos;
 
-/// Records of model calls and tools that no line has been joined to.
+/// Records of model calls and tools that are not matched with a line yet.
 #[derive(Debug, Default)]
 pub(super) struct Telemetry {
-    /// By the tokens that went in and came out.
+    /// By input and output tokens.
     calls: HashMap<(Option<u64>, Option<u64>), VecDeque<Value>>,
     tools: HashMap<String, Value>,
 }
 
 impl Telemetry {
-    /// Takes a record; what it is else, as a fact of the turn or an error.
+    /// Takes a record; returns one of another kind as a fact of the turn or an error.
     pub(super) fn note(&mut self, event: &Value) -> Option<Noted> {
         match get::text(event, "/event.name").unwrap_or_default() {
             "qwen-code.api_response" => {
@@ -66,7 +66,7 @@ impl Telemetry {
         fact(&mut result.facts, "error_type", get::text(&event, "/error_type"));
     }
 
-    /// What is left of the model calls: a fact with all of them.
+    /// The unmatched model calls, as one fact.
     pub(super) fn rest(self) -> Option<Map<String, Value>> {
         let mut list: Vec<Value> = self.calls.into_values().flatten().collect();
         list.sort_by_cached_key(|event| get::owned(event, "/event.timestamp"));
@@ -74,7 +74,7 @@ impl Telemetry {
     }
 }
 
-/// What a record of telemetry is beside a call or a tool.
+/// A record of telemetry that is neither a call nor a tool.
 pub(super) enum Noted {
     Failed(String),
     Other(String),

@@ -1,4 +1,4 @@
-//! The lines of one file, in order, as events.
+//! Converts the lines of one file to events.
 
 use std::collections::HashSet;
 
@@ -12,16 +12,16 @@ use crate::span::UnixNanos;
 
 /// Reads one file.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct LineReader {
     pub(super) thread: Thread,
     seen: HashSet<String>,
-    /// The parts of the last line, by their hash: a line that comes again is a copy.
+    /// A hash of the last line's parts: a repeated line is a copy.
     last: Option<u64>,
-    /// The last model call, while nothing came after it: its tools may be on a separate line.
+    /// The last model call, while no other line follows: its tools may be on a separate line.
     open: Option<usize>,
 }
 
-impl Reader {
+impl LineReader {
     pub(super) fn line(&mut self, line: &Value, telemetry: &mut Telemetry) {
         if let Some(uuid) = get::text(line, "/uuid")
             && !self.seen.insert(uuid.to_owned())
@@ -58,7 +58,7 @@ impl Reader {
         }
     }
 
-    /// A line with the id of one before: more of the answer that is open, or a copy.
+    /// Handles a line with a known id: more of the current answer, or a copy.
     fn more(&mut self, uuid: &str, line: &Value) {
         let Some(parts) = line.pointer("/message/parts") else { return };
         let hash = Some(crate::hash::of_text(&parts.to_string()));

@@ -1,4 +1,4 @@
-//! A log of changes to a document: VS Code writes one instead of the document where only a part changed.
+//! A log of changes to a document, which VS Code writes instead of the whole document if only a part changed.
 
 use serde_json::{Map, Value};
 
@@ -10,13 +10,13 @@ pub(super) fn apply(document: &mut Value, mut line: Value) {
     let path = get::list(&line, "/k");
     match get::count(&line, "/kind") {
         Some(0) => *document = value.unwrap_or_default(),
-        // A value is there now.
+        // Sets a value.
         Some(1) => {
             if let Some(slot) = slot(document, path) {
                 *slot = value.unwrap_or_default();
             }
         }
-        // Items are at the end of a list now, after its first ones.
+        // Appends items to a list, after its first ones.
         Some(2) => {
             let Some(slot) = slot(document, path) else { return };
             if !slot.is_array() {
@@ -42,7 +42,7 @@ pub(super) fn apply(document: &mut Value, mut line: Value) {
     }
 }
 
-/// The place of a path; members that are not there yet are made, items are not.
+/// The slot at a path. Missing object members are created, list items are not.
 fn slot<'d>(document: &'d mut Value, path: &[Value]) -> Option<&'d mut Value> {
     path.iter().try_fold(document, |value, step| match step.as_str() {
         Some(key) => {

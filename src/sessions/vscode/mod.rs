@@ -1,8 +1,8 @@
-//! Copilot Chat in VS Code: `workspaceStorage/<folder>/chatSessions/<session>.json`, since VS Code 1.109 `.jsonl`; also what "Chat:
-//! Export Chat..." writes. A request is a turn.
+//! Copilot Chat in VS Code: `workspaceStorage/<folder>/chatSessions/<session>.json`, since VS Code 1.109 `.jsonl`; also the output of
+//! "Chat: Export Chat...". A request is a turn.
 //!
-//! An agent's turn has the rounds of the model with its calls and their results, as the model had them (`toolCallRounds`). Where there
-//! are none, the turn is what was shown of it: words, and tools with what they were asked for.
+//! An agent's turn has the rounds of the model with calls and results as the model received them (`toolCallRounds`). Without these, the
+//! turn is read as it was shown: text, and tools with their arguments.
 
 mod log;
 mod shown;
@@ -46,7 +46,7 @@ pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, Sessi
     Ok(out)
 }
 
-/// The session of a file: a document, or the document that a log of changes makes.
+/// The session of a file: a document, or one built from a log of changes.
 fn session(path: &Path, budget: &Budget) -> Result<(Value, lines::Left), SessionError> {
     let text = budget.read(path)?;
     let is_document = serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok();
@@ -88,7 +88,7 @@ fn turn(thread: &mut Thread, request: &Value, number: usize) {
         .iter()
         .filter_map(|part| get::text(part, "/text"))
         .collect();
-    // With the context that the editor added.
+    // Includes the context that the editor added.
     let given = given.concat();
     let around = wrapper::around(&given, words);
     let [before, after] = around.unwrap_or_default();
@@ -97,7 +97,7 @@ fn turn(thread: &mut Thread, request: &Value, number: usize) {
         id: id.clone(),
         at,
         message: Message::text(Role::User, words),
-        heard: (around.is_none() && !given.is_empty()).then(|| Message::text(Role::User, &*given)),
+        received: (around.is_none() && !given.is_empty()).then(|| Message::text(Role::User, &*given)),
         around: [of_client(before), of_client(after)],
         facts,
         ..Prompt::default()

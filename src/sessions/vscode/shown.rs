@@ -1,4 +1,4 @@
-//! A turn as it was shown: words, thoughts and tools in their order. What comes after tools is the model's next call.
+//! A turn as it was shown: text, thoughts and tools in order. Output after tools belongs to the model's next call.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::operation::{Message, Part, Role};
 use crate::sessions::{get, parts};
 
 pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
-    let mut draft = Draft::default();
+    let mut draft = CallDraft::default();
     let mut left = Map::new();
     for part in get::list(turn.request, "/response") {
         let kind = get::text(part, "/kind").unwrap_or_default();
@@ -18,10 +18,10 @@ pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
                     .iter()
                     .find_map(|place| get::text(part, place));
                 if let Some(words) = words {
-                    draft.say(turn, words);
+                    draft.add_text(turn, words);
                 }
             }
-            // A file or a symbol that is named in the words.
+            // A file or a symbol named in the text.
             "inlineReference" => {
                 let name = [
                     "/name",
@@ -30,12 +30,12 @@ pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
                     "/inlineReference/uri/path",
                 ];
                 if let Some(name) = name.iter().find_map(|place| get::text(part, place)) {
-                    draft.say(turn, &format!("`{name}`"));
+                    draft.add_text(turn, &format!("`{name}`"));
                 }
             }
             "thinking" => draft.think(turn, part),
             "toolInvocationSerialized" | "toolInvocation" => draft.tool(turn, part),
-            // Edits, progress, buttons: they are no words.
+            // Edits, progress, buttons: not text.
             other => {
                 let count = left.entry(other.to_owned()).or_insert_with(|| Value::from(0));
                 *count = Value::from(count.as_u64().unwrap_or_default() + 1);
@@ -52,15 +52,15 @@ pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
 }
 
 #[derive(Default)]
-struct Draft {
+struct CallDraft {
     events: Vec<Event>,
     message: Option<Message>,
     results: Vec<ToolResult>,
     calls: usize,
 }
 
-impl Draft {
-    /// The message that the model writes; a new one after tools.
+impl CallDraft {
+    /// The model's current message; a new one after tools.
     fn message(&mut self, turn: &Turn<'_>) -> &mut Message {
         if !self.results.is_empty() {
             self.give(turn);
@@ -71,7 +71,7 @@ impl Draft {
         })
     }
 
-    fn say(&mut self, turn: &Turn<'_>, words: &str) {
+    fn add_text(&mut self, turn: &Turn<'_>, words: &str) {
         let message = self.message(turn);
         match message.parts.last_mut() {
             Some(Part::Text(text)) => text.push_str(words),
@@ -132,7 +132,7 @@ impl Draft {
     }
 }
 
-/// What a tool was asked for: the input of an MCP tool, or the command of a terminal.
+/// A tool's arguments: the input of an MCP tool, or the command of a terminal.
 fn arguments(part: &Value) -> Option<Value> {
     if let Some(input) = get::some(part, "/resultDetails/input").or_else(|| get::some(part, "/toolSpecificData/rawInput")) {
         let opened = input.as_str().and_then(|text| serde_json::from_str(text).ok());

@@ -1,4 +1,4 @@
-//! A request, and its turn as the client's agent recorded it: the rounds of the model, with its calls and their results.
+//! A request, and its turn as recorded by the client's agent: the rounds of the model, with calls and results.
 
 use serde_json::{Map, Value};
 
@@ -50,7 +50,7 @@ impl Turn<'_> {
             call.usage.reasoning = get::count(round, "/thinking/tokens");
             call.response_model = get::owned(round, "/modelId").or(call.response_model);
             if !calls.is_empty() && call.end.is_some() {
-                // Nobody wrote when it ended: the next round began then.
+                // Its end is not recorded, so the start of the next round, after the tools, is used.
                 fact(&mut call.facts, "includes_tools", Some(true));
             }
             events.push(Event::Call(Box::new(call)));
@@ -71,7 +71,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What the last call of a turn used: the client writes it once a turn.
+    /// The usage of a turn's last call, which the client records once per turn.
     pub(super) fn usage(&self) -> TokenCount {
         let count = |key: &str, at_request: &str| get::count(self.metadata, key).or_else(|| get::count(self.request, at_request));
         TokenCount {
@@ -103,7 +103,7 @@ pub(super) fn lines_of(list: &[Value]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// The words of a result: text, or a tree of elements (`@vscode/prompt-tsx`) whose leaves have it.
+/// Appends the text of a result: a string, or a tree of elements (`@vscode/prompt-tsx`) with text in its leaves.
 fn words_of(value: &Value, words: &mut String) {
     if let Some(text) = value.as_str() {
         words.push_str(text);

@@ -1,26 +1,26 @@
-//! Ids that are not hexadecimal, which some programs write into files: base64, which a plain protobuf printer writes, is the id itself;
-//! any other text becomes an id that is derived from it.
+//! Ids that are not hexadecimal, as some programs write them into files. Base64, from plain protobuf printers, is decoded to the same id;
+//! from any other text a new id is derived.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::fields::base64_bytes;
 
-/// How many ids were none in hexadecimal digits.
+/// How many ids were not hexadecimal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mended {
-    /// Derived from a text that is no id.
+    /// Derived from text that is not an id.
     pub(crate) derived: usize,
-    /// The same id, which was in base64.
+    /// Converted from base64.
     pub(crate) base64: usize,
 }
 
-/// The same message with ids in hexadecimal digits; `None` if all are, or it is no JSON.
+/// Rewrites the message with hexadecimal ids; `None` if all are, or if it is not JSON.
 #[must_use]
 pub(crate) fn with_derived_ids(text: &[u8]) -> Option<(String, Mended)> {
     let mut message: Value = serde_json::from_slice(text).ok()?;
     let mut mended = Mended::default();
-    // Tempo's API and OTLP before 1.0 have other names for the same.
+    // Tempo's API and OTLP before 1.0 use other names for these lists.
     for (groups, scopes, items) in [
         ("resourceSpans", "scopeSpans", "spans"),
         ("batches", "scopeSpans", "spans"),
@@ -62,7 +62,7 @@ fn mend(item: &mut Value, mended: &mut Mended) {
     }
 }
 
-/// So many hexadecimal digits that are derived from a text.
+/// Derives this many hexadecimal digits from a text.
 pub(super) fn derived(text: &str, digits: usize) -> String {
     let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     hash.get(..digits).unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Why a text cannot be read.
+//! Why text cannot be read as OTLP/JSON.
 
 use std::fmt;
 
@@ -15,16 +15,16 @@ pub enum JsonError {
     },
     /// The message carries another signal.
     WrongSignal {
-        /// What was asked for.
+        /// The expected signal.
         wanted: Signal,
-        /// What it carries.
+        /// The signal it carries.
         found: Signal,
     },
     /// An object without any of the three keys.
     NotOtlp,
     /// Traces in a form that is not OTLP.
     Other {
-        /// What it is, and the key by which it is known.
+        /// The form, and the key by which it was recognized.
         what: &'static str,
     },
     /// The keys are in snake_case, as some protobuf printers write them.

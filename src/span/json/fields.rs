@@ -1,4 +1,4 @@
-//! Spans, log records, attributes and values as JSON writes them, and what they become.
+//! Serde types for spans, log records, attributes and values in JSON, and their conversion.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ macro_rules! message {
 
 pub(super) use message;
 
-/// A key in snake_case below which everything would be ignored, as unknown keys are: refused, so that nothing is lost unseen.
+/// Rejects a key in snake_case: it would be ignored like any unknown key, and everything below it silently lost.
 #[derive(Debug, Default)]
 pub(super) struct SnakeCase;
 
@@ -98,7 +98,7 @@ message!(RecordText {
 });
 
 impl SpanText {
-    /// Replaces an item in a message that cannot be read.
+    /// JSON that replaces an unreadable item of a message.
     pub(super) fn mark(fault: ContentFault) -> &'static str {
         match fault {
             ContentFault::Depth => r#"{"!":1}"#,
@@ -115,7 +115,7 @@ fn marked(unreadable: U32) -> Result<(), RefusedReason> {
     }
 }
 
-/// A value: an element of a list of them is no larger than the value itself.
+/// A value, converted while reading so that an element of a list is no larger than [`AnyValue`].
 #[derive(Debug)]
 pub(super) struct ValueText(AnyValue);
 
@@ -163,7 +163,7 @@ pub(super) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
 }
 
-/// What is wrong with the text of an id of `want` bytes.
+/// The fault of text that is not an id of `want` bytes.
 fn fault(text: &str, want: usize) -> IdFault {
     if text.is_empty() {
         IdFault::Missing
@@ -281,7 +281,7 @@ pub(super) fn record_from(record: RecordText, around: &Around) -> Result<LogReco
     })
 }
 
-/// The empty resource and scope of items that are read before theirs are known, shared by one list of them.
+/// The empty resource and scope of items read before theirs are known, shared within a list.
 pub(super) type Around = (Arc<Resource>, Arc<Scope>);
 
 fn attributes_from(pairs: Vec<PairText>) -> Attributes {

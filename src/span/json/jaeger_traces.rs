@@ -1,10 +1,10 @@
-//! Whether what stands at `data` is a list of traces, as Jaeger's page and API write them. Others name many things so.
+//! Tells whether `data` is a list of traces from Jaeger's API or UI. Others use this name for many things.
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Whether a value is one: told by the first member of a list.
+/// True for a list of traces, judging by its first element.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct JaegerTraces(pub(super) bool);
 
@@ -14,7 +14,7 @@ impl<'de> Deserialize<'de> for JaegerTraces {
     }
 }
 
-/// Looks at a value, or at a member of the list.
+/// Looks at the value, or at an element of the list.
 struct Look {
     in_list: bool,
 }

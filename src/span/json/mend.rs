@@ -1,5 +1,5 @@
-//! What keeps a message from being read and is the fault of single items: half a surrogate pair, bytes that are not UTF-8, an item that
-//! nests too deep or has a value of the wrong type. The others are read.
+//! Repairs messages that single items make unreadable: half a surrogate pair, bytes that are not UTF-8, an item that nests too deeply or
+//! has a value of the wrong type. The other items can then be read.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,16 @@ use super::fields::{RecordText, SpanText};
 use super::read::parse;
 use crate::span::ContentFault;
 
-/// A message that can be read, or more of it than before.
+/// A message after its repair.
 #[derive(Debug)]
 pub struct Mended {
-    /// The message. Items that cannot be read are marked, and are among the refused when it is.
+    /// The message. Unreadable items are marked, so that reading it refuses them.
     pub text: Vec<u8>,
-    /// How often the replacement character replaced something that could not be read as text.
+    /// How many pieces of invalid text became the replacement character.
     pub replaced: usize,
 }
 
-/// The same message where text that cannot be read is replaced, and items that cannot be read are marked; `None` if that changes
-/// nothing. Takes a copy of it.
+/// Copies the message, replacing invalid text and marking unreadable items; `None` if nothing had to change.
 #[must_use]
 pub fn mend(bytes: &[u8]) -> Option<Mended> {
     let (mut text, invalid) = valid(bytes);
@@ -30,7 +29,7 @@ pub fn mend(bytes: &[u8]) -> Option<Mended> {
         for at in &halves {
             put(&mut whole, *at, br"\ufffd");
         }
-        // ASCII letters are replaced by ASCII letters.
+        // ASCII escapes replaced other ASCII escapes, so this is still UTF-8.
         text = Cow::Owned(String::from_utf8(whole).unwrap_or_default());
     }
     let replaced = invalid + halves.len();
@@ -51,13 +50,13 @@ fn put(text: &mut [u8], at: usize, other: &[u8]) {
     text.iter_mut().skip(at).zip(other).for_each(|(byte, other)| *byte = *other);
 }
 
-/// The text, and how many places of it were not UTF-8.
+/// The text, and the number of places that were not UTF-8.
 fn valid(bytes: &[u8]) -> (Cow<'_, str>, usize) {
     let invalid = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
     (String::from_utf8_lossy(bytes), invalid)
 }
 
-/// Where a surrogate is escaped that is not one of a pair.
+/// Positions of escaped surrogates without their other half.
 fn halves(json: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -75,7 +74,7 @@ fn halves(json: &[u8]) -> Vec<usize> {
     found
 }
 
-/// The number of the escape `\uXXXX` at this place.
+/// The code unit of the escape `\uXXXX` at this position.
 fn escaped(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix(br"\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -108,7 +107,7 @@ struct OfScope<'a> {
     log_records: Option<Vec<&'a RawValue>>,
 }
 
-/// The items that cannot be read, where others can: place, length, and why.
+/// The position, length and fault of each unreadable item, if others are readable.
 fn unreadable(text: &str) -> Vec<(usize, usize, ContentFault)> {
     let Ok(groups) = serde_json::from_str::<Groups<'_>>(text) else {
         return Vec::new();
@@ -131,7 +130,7 @@ fn unreadable(text: &str) -> Vec<(usize, usize, ContentFault)> {
             }
         }
     }
-    // Where none can be read, the message is something else.
+    // If no item is readable, this is not a message of items at all.
     if marks.len() == items { Vec::new() } else { marks }
 }
 

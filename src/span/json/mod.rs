@@ -1,8 +1,8 @@
-//! OTLP/JSON: the protocol's own JSON form, in and out.
+//! Reads and writes OTLP/JSON, the protocol's own JSON form.
 //!
-//! By the specification: ids are hexadecimal in any case (other bytes are base64), 64-bit integers are text or
-//! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
-//! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
+//! As specified, ids are hexadecimal in any case (other bytes are base64), 64-bit integers are text or numbers, enums are integers (names
+//! are understood too), keys are lowerCamelCase, and unknown keys are ignored. Ids in base64, as written by plain protobuf-to-JSON
+//! printers, are recognized and reported.
 
 #[cfg(feature = "server")]
 pub(crate) mod console;
@@ -31,22 +31,22 @@ pub use write::{log_records, spans};
 
 use super::{Decoded, LogRecord, Signal, Span};
 
-/// The spans of a traces message. `{}` has none.
+/// Reads the spans of a traces message. `{}` has none.
 ///
 /// # Errors
 ///
-/// Not JSON, not a traces message, or a value of the wrong type. A span without a usable id is among the refused.
+/// Not JSON, not a traces message, or a value of the wrong type. A span without a usable id is refused on its own.
 pub fn traces(bytes: &[u8]) -> Result<Decoded<Span>, JsonError> {
     let message = Message::parse(bytes)?;
     message.expect(Signal::Traces)?;
     Ok(message.into_parts().0)
 }
 
-/// The records of a logs message. `{}` has none.
+/// Reads the records of a logs message. `{}` has none.
 ///
 /// # Errors
 ///
-/// Not JSON, not a logs message, or a value of the wrong type. A record with base64 ids is among the refused.
+/// Not JSON, not a logs message, or a value of the wrong type. A record with base64 ids is refused on its own.
 pub fn logs(bytes: &[u8]) -> Result<Decoded<LogRecord>, JsonError> {
     let message = Message::parse(bytes)?;
     message.expect(Signal::Logs)?;

@@ -1,4 +1,4 @@
-//! Numbers as OTLP/JSON writes them: 64-bit integers as text or number, doubles with `NaN` and `Infinity` as text.
+//! Numbers in OTLP/JSON: 64-bit integers as text or numbers, and doubles with `NaN` and `Infinity` as text.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct U64(pub(super) u64);
 
-/// `intValue`. OTLP allows signed 64-bit integers only, but JavaScript's SDK writes every whole number here, such as 1e+21.
-/// A number out of range must not cost the request that it is in.
+/// `intValue`. OTLP allows only signed 64-bit integers, but the JavaScript SDK writes every whole number here, such as 1e+21. A number out
+/// of range must not make its request unreadable.
 #[derive(Debug)]
 pub(super) enum IntValue {
     /// A signed 64-bit integer.
     Int(i64),
     /// Any other number.
     Double(f64),
-    /// An integer out of range, as text: a double would lose digits.
+    /// An integer out of range, kept as text because a double would lose digits.
     Digits(String),
 }
 
@@ -28,7 +28,7 @@ pub(super) struct U32(pub(super) u32);
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct F64(pub(super) f64);
 
-/// An enum's number, or the tail of its name in protobuf.
+/// An enum as its number or the tail of its protobuf name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Enum(pub(super) i32);
 

@@ -1,7 +1,6 @@
-//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow` and Mastra export, rows of
-//! ClickHouse, CloudWatch and Logfire, and a `ResourceSpans` alone. Log records stand beside the
-//! spans in some of these.
+//! Converts other JSON forms of spans to OTLP/JSON: Jaeger's API and UI, Zipkin, console output of the Python and Go SDKs, JSON of the
+//! JavaScript SDK's spans, exports of Tempo's second API, Phoenix, `MLflow` and Mastra, rows of ClickHouse, CloudWatch and Logfire, and a
+//! lone `ResourceSpans`. Some of these also contain log records.
 
 mod flat;
 mod go;
@@ -17,7 +16,7 @@ mod zipkin;
 
 use serde_json::{Value, json};
 
-/// The same as one export request in OTLP/JSON; `None` where the value is in none of these forms.
+/// Converts a value to one OTLP/JSON export request; `None` if it has none of these forms.
 #[must_use]
 pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
@@ -25,12 +24,12 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     if let Some(request) = map.get("data").filter(|data| is_request(data)) {
         return Some(request.clone());
     }
-    // What an exporter to a file writes of metrics, between its spans: nothing is read of them.
+    // Metrics that a file exporter writes between its spans; they are not read.
     let of_type = |kind: &str| map.get("type").and_then(Value::as_str) == Some(kind);
     if of_type("metric") && map.contains_key("name") {
         return Some(json!({"resourceMetrics": []}));
     }
-    // What Logfire sends before and after its rows: their columns, and that there are no more.
+    // Logfire's messages before and after its rows: their columns, and that no more follow.
     if (of_type("schema") && map.contains_key("schema")) || (of_type("end") && map.len() == 1) {
         return Some(json!({"resourceSpans": []}));
     }
@@ -58,7 +57,7 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     } else {
         match map.get("data") {
             Some(list @ Value::Array(_)) => each(list, of_span_or_trace)?,
-            // MLflow's.
+            // MLflow.
             Some(trace) if map.contains_key("info") => each(trace.get("spans")?, of_span_or_trace)?,
             Some(trace) => jaeger::of_trace(trace)?,
             None => of_span_or_trace(value)?,

@@ -1,4 +1,4 @@
-//! OTLP/JSON to spans and log records. Nesting is bounded: what the protobuf form can hold can be read here.
+//! Converts OTLP/JSON to spans and log records. Nesting is bounded, but deep enough for anything the protobuf form can hold.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use super::jaeger_traces::JaegerTraces;
 use crate::json_tokens::{Kind, Tokens};
 use crate::span::{Decoded, IdFault, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
-/// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
-/// three levels of JSON: 150, and those of the envelope.
+/// Maximum nesting of JSON. Protobuf decoders accept 100 levels of messages. A list of lists takes two message levels and three JSON levels
+/// per step, so that is 150, plus the envelope.
 const JSON_DEPTH_LIMIT: usize = 170;
 
-/// Parses JSON that may nest deeper than serde_json's own limit of 128.
+/// Parses JSON that may exceed serde_json's own nesting limit of 128.
 pub(super) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     let (value, end) = parse_first(bytes).unwrap_or_else(|| serde_json::from_slice(bytes).map(|value| (value, bytes.len())))?;
     let rest = bytes.get(end..).unwrap_or_default();
     if !rest.trim_ascii_start().is_empty() {
-        // The fault with its place.
+        // Parse again for an error with its position.
         serde_json::from_slice::<IgnoredAny>(bytes)?;
     }
     Ok(value)
 }
 
-/// Parses the first value in a text, and returns where it ends. `None`: there is none.
+/// Parses the first value of a text and returns where it ends; `None` if the text has no value.
 fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T, usize), serde_json::Error>> {
     let first = |reader: serde_json::Deserializer<serde_json::de::SliceRead<'_>>| {
         let mut values = reader.into_iter::<T>();
@@ -45,7 +45,7 @@ fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T
     first(reader)
 }
 
-/// The deepest nesting of lists and objects in the first value.
+/// The nesting depth of lists and objects in the first value.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     for token in Tokens::of(json) {
@@ -66,18 +66,18 @@ fn depth(json: &[u8]) -> usize {
     deepest
 }
 
-/// One message in JSON: an export request of any signal, or a line of the Collector's file exporter.
+/// A message in JSON: an export request of any signal, or a line of the Collector's file exporter.
 pub type Message = MessageOf<Kept>;
 
-/// What becomes of the items of a scope, one after the other as they are read: a message need not be in memory whole.
+/// Receives the items of a scope as they are read, so that a message need not be in memory as a whole.
 pub trait Items: Default {
-    /// Takes a span, or why it cannot be used. Resource and scope are not known yet: those of the span are empty.
+    /// Takes a span, or the reason to refuse it. The span's resource and scope are still empty; they are not known yet.
     fn span(&mut self, span: Result<Span, RefusedReason>);
-    /// Takes a log record, or why it cannot be used.
+    /// Takes a log record, or the reason to refuse it.
     fn record(&mut self, record: Result<LogRecord, RefusedReason>);
 }
 
-/// Items that are kept as they are.
+/// Keeps all items in memory.
 #[derive(Debug, Default)]
 pub struct Kept {
     spans: Vec<Result<Span, RefusedReason>>,
@@ -94,14 +94,14 @@ impl Items for Kept {
     }
 }
 
-/// What a resource has: its scopes with their items.
+/// A resource with its scopes and their items.
 pub type OfResource<I> = (Resource, Vec<(Scope, I)>);
 
-/// One message, with its items in this form.
+/// A message with its items in the form `I`.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase", bound = "I: Items")]
 pub struct MessageOf<I> {
-    /// Tempo's API writes the same as batches.
+    /// Tempo's API calls the same list `batches`.
     #[serde(alias = "batches")]
     resource_spans: Option<Vec<ResourceSpans<I>>>,
     resource_logs: Option<Vec<ResourceLogs<I>>>,
@@ -112,9 +112,9 @@ pub struct MessageOf<I> {
     snake_logs: Option<IgnoredAny>,
     #[serde(rename = "resource_metrics")]
     snake_metrics: Option<IgnoredAny>,
-    /// Jaeger's API and page: lists of traces. Others name many things so.
+    /// List of traces in Jaeger's API and UI. Others use the name for many things.
     data: JaegerTraces,
-    /// Zipkin, Jaeger and others name their spans so.
+    /// Zipkin, Jaeger and others use this name for their spans.
     spans: Option<IgnoredAny>,
 }
 
@@ -125,7 +125,7 @@ impl<I: Items> MessageOf<I> {
     ///
     /// Not JSON, or a value of the wrong type.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        // Derived readers would take a list for an object, its values in order.
+        // Derived deserializers would accept a list for an object and read its values in order.
         let source = match bytes.trim_ascii_start().first() {
             Some(first) if *first != b'{' => Err(serde::de::Error::custom("expected an object at line 1 column 1")),
             _ => parse(bytes),
@@ -133,7 +133,7 @@ impl<I: Items> MessageOf<I> {
         source.map_err(|source| JsonError::Syntax { source })
     }
 
-    /// Parses the first message in a text, and returns where it ends. `None`: there is nothing.
+    /// Parses the first message of a text and returns where it ends; `None` if the text is empty.
     ///
     /// # Errors
     ///
@@ -152,11 +152,11 @@ impl<I: Items> MessageOf<I> {
         parse(bytes)
     }
 
-    /// What it carries; `None` for an object without any of the three keys.
+    /// The signal it carries; `None` for an object without any of the three keys.
     ///
     /// # Errors
     ///
-    /// The keys are in snake_case, or it is another program's form.
+    /// The keys are in snake_case, or the form belongs to another program.
     pub fn signal(&self) -> Result<Option<Signal>, JsonError> {
         if self.snake_spans.is_some() || self.snake_logs.is_some() || self.snake_metrics.is_some() {
             return Err(JsonError::SnakeCase);
@@ -181,11 +181,11 @@ impl<I: Items> MessageOf<I> {
         })
     }
 
-    /// That it carries this signal, or nothing.
+    /// Checks that it carries this signal or nothing.
     ///
     /// # Errors
     ///
-    /// It carries another one, or its keys are in snake_case.
+    /// It carries another signal, or its keys are in snake_case.
     pub fn expect(&self, wanted: Signal) -> Result<(), JsonError> {
         match self.signal()? {
             Some(found) if found != wanted => Err(JsonError::WrongSignal { wanted, found }),
@@ -193,7 +193,7 @@ impl<I: Items> MessageOf<I> {
         }
     }
 
-    /// How many data points of metrics it carries; nothing else is read of them.
+    /// The number of metric data points; nothing else of metrics is read.
     #[must_use]
     pub fn metric_points(&self) -> usize {
         let resources = self.resource_metrics.iter().flatten();
@@ -213,7 +213,7 @@ impl<I: Items> MessageOf<I> {
             .sum()
     }
 
-    /// Its spans, by resource and scope.
+    /// The spans by resource and scope.
     pub fn into_spans(self) -> impl Iterator<Item = OfResource<I>> {
         self.resource_spans.into_iter().flatten().map(|of_resource| {
             let scopes = of_resource.scope_spans.into_iter();
@@ -222,7 +222,7 @@ impl<I: Items> MessageOf<I> {
         })
     }
 
-    /// Its log records, by resource and scope.
+    /// The log records by resource and scope.
     pub fn into_records(self) -> impl Iterator<Item = OfResource<I>> {
         self.resource_logs.into_iter().flatten().map(|of_resource| {
             let scopes = of_resource.scope_logs.into_iter();
@@ -233,7 +233,7 @@ impl<I: Items> MessageOf<I> {
 }
 
 impl Message {
-    /// Whether ids of all its items are text of no id in hexadecimal digits.
+    /// Whether every span was refused because its ids are not hexadecimal.
     #[must_use]
     pub fn has_unusable_ids(&self) -> bool {
         let scopes = self.resource_spans.iter().flatten().flat_map(|resource| &resource.scope_spans);
@@ -247,7 +247,7 @@ impl Message {
         spans.peek().is_some() && spans.all(is_no_id)
     }
 
-    /// Its spans and its log records.
+    /// The spans and log records, with the refused items of each.
     #[must_use]
     pub fn into_parts(mut self) -> (Decoded<Span>, Decoded<LogRecord>) {
         let logs = Self {
@@ -297,11 +297,11 @@ fn at(signal: Signal, (resource, scope): (usize, usize), item: usize) -> ItemPat
     }
 }
 
-/// Spans, given away one after the other.
+/// Hands on spans one by one while reading.
 #[derive(Debug, Default)]
 pub(super) struct Spans<I>(I);
 
-/// Log records, given away one after the other.
+/// Hands on log records one by one while reading.
 #[derive(Debug, Default)]
 pub(super) struct Records<I>(I);
 
@@ -357,7 +357,7 @@ fn sort_in<T>(decoded: &mut Decoded<T>, path: ItemPath, item: Result<T, RefusedR
     }
 }
 
-// Before 1.0, the scopes were instrumentation libraries.
+// Before 1.0, scopes were called instrumentation libraries.
 message!(ResourceSpans<I: Items> {
     resource: ResourceText,
     #[serde(alias = "instrumentationLibrarySpans")] scope_spans: Vec<ScopeSpans<I>>,
@@ -370,7 +370,7 @@ message!(ResourceLogs<I: Items> {
     #[serde(rename = "scope_logs")] _snake: SnakeCase,
     schema_url: String,
 });
-// The scope had another name before OTLP 0.19.
+// Scopes had this name before OTLP 0.19.
 message!(ScopeSpans<I: Items> {
     #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
     spans: Spans<I>,

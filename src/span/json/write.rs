@@ -1,4 +1,4 @@
-//! Spans and log records to OTLP/JSON, grouped by resource and scope in the order of first appearance.
+//! Writes spans and log records as OTLP/JSON, grouped by resource and scope in the order of first appearance.
 
 #[cfg(feature = "server")]
 use std::io;
@@ -31,11 +31,11 @@ pub fn log_records(records: &[LogRecord]) -> Value {
     serde_json::to_value(message).unwrap_or_default()
 }
 
-/// Writes one object with a traces message, a logs message, and `damaged`: what of the trace cannot be read.
+/// Writes one object with a traces message, a logs message, and `damaged`, which lists unreadable parts of the trace.
 ///
 /// # Errors
 ///
-/// `out` takes no more.
+/// `out` cannot be written.
 #[cfg(feature = "server")]
 pub(crate) fn write_trace(spans: &[Span], records: &[LogRecord], damaged: &[String], out: impl io::Write) -> io::Result<()> {
     let message = Message {
@@ -71,7 +71,7 @@ impl Serialize for Message<'_> {
     }
 }
 
-/// The written text decides which resources and scopes are equal.
+/// Groups items; resources and scopes are equal if their serialized text is.
 fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
     group_by(
         items,
@@ -85,16 +85,16 @@ fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A span or a log record, as a member of a list in its scope.
+/// A span or a log record that is written as an element of its scope's list.
 trait Item {
     const SCOPES: &'static str;
     const ITEMS: &'static str;
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
-struct Written<'a, T>(&'a T);
+struct SerializedItem<'a, T>(&'a T);
 
-impl<T: Item> Serialize for Written<'_, T> {
+impl<T: Item> Serialize for SerializedItem<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.write(serializer)
     }
@@ -120,13 +120,13 @@ impl<T: Item> Serialize for InScope<'_, T> {
         let (scope, items) = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("scope", &ScopeText(scope))?;
-        map.serialize_entry(T::ITEMS, &List(|| items.iter().map(|item| Written(*item))))?;
+        map.serialize_entry(T::ITEMS, &List(|| items.iter().map(|item| SerializedItem(*item))))?;
         put_text::<S>(&mut map, "schemaUrl", &scope.schema_url)?;
         map.end()
     }
 }
 
-/// Values that are made one after the other while they are written.
+/// A list whose values are produced while it is serialized.
 struct List<F>(F);
 
 impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {

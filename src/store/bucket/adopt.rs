@@ -1,8 +1,8 @@
 //! Taking over the database of a bridge that is gone.
 //!
-//! Whoever adopts opens the database for writing, so the bridge is shut out if it runs after all, and does what it left: sends on what it
-//! did not, and carries out deletions. Then the database is marked: nobody writes to it any more, and it can be merged. A bridge that
-//! opens it again removes the mark.
+//! Adopting opens the database for writing. That fences the bridge, should it still run, and finishes its work: forwarding
+//! and deletions. The database is then marked: no bridge writes to it any more, so it can be merged. A bridge that opens it
+//! again removes the mark.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::store::error::Error;
 use crate::store::options::{BucketOptions, OpenOptions};
 use crate::store::traits::{Administer as _, Store};
 
-/// Opens the database of a writer, lets `finish` do what is left, with the names of those who read its arrivals, and marks it.
+/// Opens a writer's database, lets `finish` complete its work given the names of its subscribers, and marks it as adopted.
 pub(in crate::store) fn adopt<E: From<Error>>(
     options: &OpenOptions,
     bucket: &BucketOptions,

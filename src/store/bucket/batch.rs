@@ -1,4 +1,4 @@
-//! What is written to a database at once: the entries of chunks.
+//! Entries of chunks that are written to a database together.
 
 use std::time::Duration;
 
@@ -9,17 +9,16 @@ use slatedb::config::{PutOptions, Ttl};
 
 use super::keys::{self, COUNTER, Owner};
 use super::prepare::Prepared;
-use super::records::{Came, Counter, Head};
+use super::records::{ArrivalRecord, Counter, Head};
 use crate::store::chunk::ChunkKind;
 
-/// Entries that are written together.
 pub(super) struct Batch {
     batch: WriteBatch,
     options: PutOptions,
 }
 
 impl Batch {
-    /// What is put into it is kept for so long; `None`: forever.
+    /// `ttl`: how long its entries are kept; `None`: forever.
     pub(super) fn new(ttl: Option<Duration>) -> Self {
         let millis = |ttl: Duration| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         Self {
@@ -30,7 +29,7 @@ impl Batch {
         }
     }
 
-    /// What is put into it from now on is kept until then, in milliseconds since 1970; `None`: forever.
+    /// Entries added from now on are kept until this time, in milliseconds since 1970; `None`: forever.
     pub(super) fn keep_until(&mut self, millis: Option<i64>) {
         self.options.ttl = millis.map_or(Ttl::NoExpiry, Ttl::ExpireAtMillis);
     }
@@ -43,10 +42,10 @@ impl Batch {
         self.batch.put_bytes_with_options(key, value, &self.options);
     }
 
-    /// Adds a chunk with the next number. It came now, unless it has its time already.
+    /// Adds a chunk with the next number. Its arrival time is `now`, unless it has one already.
     pub(super) fn add(&mut self, chunk: &Prepared, now: u64, counter: &mut Counter) -> Head {
         let came = if chunk.head.arrival == 0 { now } else { chunk.head.arrival };
-        // Numbers are in order of time.
+        // Numbers must be in order of time.
         counter.last = counter.last.max(came);
         let head = Head {
             number: counter.next,
@@ -58,9 +57,9 @@ impl Batch {
         head
     }
 
-    /// Adds a chunk that has its number; without a digest it cannot be found but by its arrival.
+    /// Adds a chunk that has a number; without a digest it can only be found by its arrival.
     pub(super) fn put_chunk(&mut self, owner: &Owner, digest: Option<&[u8]>, head: &Head, packed: Bytes, counter: &mut Counter) {
-        let came = Came {
+        let came = ArrivalRecord {
             owner: owner.bytes().to_vec(),
             kind: head.kind,
             time: head.arrival,
@@ -88,7 +87,7 @@ impl Batch {
         counter.chunks = counter.chunks.map(|chunks| chunks + 1);
     }
 
-    /// Notes by which claims a chunk was stored that was there already.
+    /// Records further claims of a chunk that is stored already.
     pub(super) fn claim(&mut self, key: &Bytes, head: &mut Head, claims: &[u64]) {
         let new: Vec<u64> = claims.iter().filter(|claim| !head.claims.contains(claim)).copied().collect();
         if !new.is_empty() {
@@ -97,7 +96,7 @@ impl Batch {
         }
     }
 
-    /// All of it, and the counter.
+    /// The batch with the counter added.
     pub(super) fn with(mut self, counter: &Counter) -> WriteBatch {
         let forever = PutOptions { ttl: Ttl::NoExpiry };
         let (key, value) = (Bytes::from_static(COUNTER), counter.encode_to_vec().into());

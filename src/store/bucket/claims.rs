@@ -1,15 +1,15 @@
 //! Appending to a trace at a revision, across bridges.
 //!
-//! Such an append first makes the object `claims/TRACE/NUMBER`, which the bucket lets only one bridge do. The object has the chunk
-//! itself: should its maker die before the chunk is in its database, whoever comes next to the trace and misses it appends it. So
-//! the appends of a trace are in one order, and each was checked with all before it in view:
+//! Such an append first creates the object `claims/TRACE/NUMBER`, which the bucket lets only one bridge do. The object
+//! contains the chunk: if its creator dies before the chunk is in its database, the next bridge that misses the chunk
+//! appends it. So the appends of a trace have one order, and each was checked with all earlier ones visible:
 //!
-//! - The numbers of a trace's claims have no gaps, because a bridge claims the number behind the last one that it sees.
-//! - A head has the claims by which its chunk was stored. A bridge that sees a later claim and misses an earlier one reads that
-//!   and appends its chunk, and lets the caller look again.
-//! - If the number behind the last that it sees is taken, it does the same.
+//! - The numbers of a trace's claims have no gaps, because a bridge claims the number after the last one it sees.
+//! - A head lists the claims by which its chunk was stored. A bridge that sees a later claim but not an earlier one reads
+//!   the earlier one, appends its chunk, and lets the caller retry.
+//! - If the number after the last visible one is taken, the bridge does the same.
 //!
-//! A write without an answer is neither yes nor no: the object is read, and its nonce shows whose it is.
+//! A write without a response may or may not have happened: the object is read back, and its nonce shows whose it is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,18 +33,18 @@ use crate::store::chunk::ChunkKind;
 use crate::store::clock::now;
 use crate::store::error::Error;
 
-/// So often is a claim written whose fate is unknown, and the object read back.
-const TRIES: u32 = 5;
-/// How long to wait before that; longer each time.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often a claim with an unknown outcome is written and read back.
+const MAX_TRIES: u32 = 5;
+/// Delay before the first retry; it grows with each try.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Whose a number is.
+/// Who holds a claim's number.
 enum Claimed {
     Here,
     Elsewhere(Box<Claim>),
 }
 
-/// Appends a chunk to a trace that is at this revision; gives the one that it has then.
+/// Appends a chunk to a trace that is at this revision; returns the new revision.
 pub(super) async fn append_at(views: Arc<Views>, writer: Arc<Writer>, revision: u64, mut chunk: Prepared) -> Result<u64, Error> {
     let Some(trace_id) = chunk.owner.trace_id() else {
         return Err(Error::NotInBucket {
@@ -82,7 +82,7 @@ pub(super) async fn append_at(views: Arc<Views>, writer: Arc<Writer>, revision: 
     loop {
         match make(views.place(), trace_id, number, &claim).await? {
             Claimed::Here => break,
-            // Retention removed its chunk, so nobody sees it any more.
+            // Retention removed its chunk, so it is no longer visible.
             Claimed::Elsewhere(other) if is_over(&other, writer.how.ttl) => number += 1,
             Claimed::Elsewhere(other) => {
                 append_of(&writer, &chunk.owner, number, *other).await?;
@@ -132,7 +132,7 @@ async fn read(place: &Place, trace_id: TraceId, number: u64) -> Result<Option<Cl
     claim.map_err(failed("read", path.as_ref()))
 }
 
-/// Makes the object of a claim, unless there is one.
+/// Creates the object of a claim, unless it exists.
 async fn make(place: &Place, trace_id: TraceId, number: u64, claim: &Claim) -> Result<Claimed, Error> {
     let path = path(place, trace_id, number);
     let bytes = slatedb::bytes::Bytes::from(claim.encode_to_vec());
@@ -146,7 +146,7 @@ async fn make(place: &Place, trace_id: TraceId, number: u64, claim: &Claim) -> R
             Ok(_) => return Ok(Claimed::Here),
             Err(failure) => failure,
         };
-        // Also a refusal may follow a first try of the same request that was carried out.
+        // A refusal, too, may follow an earlier try of the same request that succeeded.
         if let Ok(Some(other)) = read(place, trace_id, number).await {
             let is_own = (&other.nonce, &other.writer) == (&claim.nonce, &claim.writer);
             return Ok(if is_own {
@@ -156,14 +156,14 @@ async fn make(place: &Place, trace_id: TraceId, number: u64, claim: &Claim) -> R
             });
         }
         tries += 1;
-        if tries == TRIES {
+        if tries == MAX_TRIES {
             return Err(failed("write", path.as_ref())(failure));
         }
-        tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
+        tokio::time::sleep(RETRY_DELAY * 2_u32.pow(tries)).await;
     }
 }
 
-/// Appends the chunk of a claim that another bridge made.
+/// Appends the chunk of another bridge's claim.
 async fn append_of(writer: &Writer, owner: &Owner, number: u64, claim: Claim) -> Result<(), Error> {
     let Claim { packed, digest, head, .. } = claim;
     let mut whole = [0; DIGEST];

@@ -1,7 +1,7 @@
-//! Removing claims that nobody needs: those of traces that retention removed.
+//! Removing claims of traces that retention removed.
 //!
-//! All claims of a trace go at once, when the last of them is older than what is kept: a bridge that sees no chunk of the trace looks for
-//! the first number that is free, and must find those that others may still see.
+//! All claims of a trace are removed together, once the last is older than the retention time: a bridge that sees no chunk
+//! of the trace looks for the first free number, and must find the claims that others may still see.
 
 use std::sync::Weak;
 use std::time::{Duration, SystemTime};
@@ -14,13 +14,13 @@ use super::place::{CLAIMS, Place};
 use super::views::Views;
 use crate::store::error::Error;
 
-/// How often to look. A list is a request for each 1,000 claims.
+/// How often to look. Listing takes one request for each 1,000 claims.
 const POLL_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Clocks and views of bridges differ by less than this.
+/// Upper bound for the difference between bridges' clocks and views.
 const MARGIN: Duration = Duration::from_secs(60 * 60);
 
-/// Removes claims until the store is gone.
+/// Removes old claims until the store is dropped.
 pub(super) async fn follow(views: Weak<Views>, kept: Duration) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -31,7 +31,7 @@ pub(super) async fn follow(views: Weak<Views>, kept: Duration) {
     }
 }
 
-/// Removes the claims of traces whose last one is older than this; gives how many.
+/// Removes the claims of traces whose last claim is older than `age`; returns how many.
 pub(super) async fn collect(place: &Place, age: Duration) -> Result<u64, Error> {
     let claims = place.prefix.clone().join(CLAIMS);
     let listed = place.objects.list_with_delimiter(Some(&claims)).await;
@@ -45,7 +45,7 @@ pub(super) async fn collect(place: &Place, age: Duration) -> Result<u64, Error> 
         let mut paths: Vec<Path> = objects.into_iter().map(|object| object.location).collect();
         paths.sort_unstable();
         for path in paths {
-            // Another bridge may have removed it, and a new one may be there since.
+            // Another bridge may have removed it meanwhile, and a new one may be there.
             match place.objects.head(&path).await {
                 Ok(object) if is_older(&object, age) => {}
                 Ok(_) => break,

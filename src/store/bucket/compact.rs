@@ -1,8 +1,8 @@
-//! Merging the databases of bridges that are gone into one, so that each read opens fewer.
+//! Merging the databases of bridges that are gone into one, so that reads open fewer databases.
 //!
-//! A database that was adopted is shut, copied chunk by chunk into the one that takes them all, and compared with what is there then.
-//! Only after that it is noted as merged. Whatever ends this before leaves both: a chunk that is in two databases is one chunk, and the
-//! next run leaves out what is there already.
+//! An adopted database is fenced, copied chunk by chunk into the target, and compared with the copy. Only then is it noted
+//! as merged. If this is interrupted, both databases stay: a chunk in two databases counts as one, and the next run skips
+//! what has been copied.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ use crate::store::error::Error;
 use crate::store::merged_writer::{Merged, MergedWriter};
 use crate::store::options::BucketOptions;
 
-/// Bytes of messages that are written together.
-const TOGETHER: usize = 4 << 20;
+/// Bytes of messages written in one batch.
+const BATCH_BYTES: usize = 4 << 20;
 
-/// Numbers of chunks that came at the same time are spread over so many nanoseconds.
-const SPREAD: u32 = (1 << 20) - 1;
+/// Range, in nanoseconds, over which the numbers of chunks with the same arrival time are spread.
+const NUMBER_SPREAD: u32 = (1 << 20) - 1;
 
-/// Merges all databases that were adopted into the one of the options' writer; reports each when it is done.
+/// Merges all adopted databases into the one of the options' writer; reports each when it is done.
 pub(in crate::store) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
     let place = Place::of(&bucket.url)?.below(&bucket.folder);
     let into = bucket.writer.clone().unwrap_or_default();
@@ -66,7 +66,7 @@ struct Merging {
     counter: Counter,
 }
 
-/// What was compared.
+/// Totals of the comparison.
 #[derive(Default)]
 struct Compared {
     chunks: u64,
@@ -80,7 +80,7 @@ impl Merging {
         let into = Databases::list(&place).await?.free(into);
         let cache = Cache::new();
         let (db, mut counter) = open::open_database(&place, &into, &cache, &options).await?;
-        // From now on its chunks are counted beside their numbers, which are times.
+        // Numbers are times from now on, so chunks are counted separately.
         counter.chunks = counter.chunks.or(Some(counter.next));
         let views = Views::open(place, cache.clone(), Some((into.clone(), db.clone(), None)), options.poll_interval).await?;
         Ok(Self {
@@ -93,21 +93,21 @@ impl Merging {
         })
     }
 
-    /// `None`: it has a bridge.
+    /// `None`: a bridge uses it again.
     async fn merge(&mut self, name: &str, source: &Source) -> Result<Option<Result<Merged, String>>, Error> {
         let views = Arc::clone(&self.views);
         let failure = unread(views.place());
         if adopted_at(source).await.map_err(&failure)?.is_none() {
             return Ok(None);
         }
-        // Whoever has it open for writing is shut out. A bridge that came back meanwhile has removed the mark.
+        // Fences any process that has it open for writing. A bridge that came back meanwhile has removed the mark.
         let (shut, _) = open::open_database(views.place(), name, &self.cache, &self.options).await?;
         let is_adopted = adopted_at(&Source::Own(shut.clone())).await.map_err(&failure)?.is_some();
         shut.close().await.map_err(&failure)?;
         if !is_adopted {
             return Ok(None);
         }
-        // As it is now, and not as it was within the last poll.
+        // The current state, not that of the last poll.
         let source = views.open_now(name).await.map_err(&failure)?;
         self.copy(&source).await.map_err(&failure)?;
         let compared = match self.compare(&source).await? {
@@ -115,7 +115,7 @@ impl Merging {
             Err(why) => return Ok(Some(Err(why))),
         };
         merged::note(views.place(), name, &self.into).await?;
-        // A bridge that comes back removes the mark, and then looks for the note.
+        // A bridge that comes back first removes the mark, then looks for the note.
         let source = views.open_now(name).await.map_err(&failure)?;
         if adopted_at(&source).await.map_err(&failure)?.is_none() {
             merged::take_back(views.place(), name).await?;
@@ -149,7 +149,7 @@ impl Merging {
             bytes += packed.len();
             let head = Head { number, ..head };
             batch.put_chunk(&owner, Some(&digest), &head, packed, &mut self.counter);
-            if bytes >= TOGETHER {
+            if bytes >= BATCH_BYTES {
                 let full = std::mem::replace(&mut batch, Batch::new(None));
                 self.db.write(full.with(&self.counter)).await?.await_durable().await?;
                 (bytes, numbers) = (0, std::collections::HashSet::new());
@@ -162,18 +162,18 @@ impl Merging {
         Source::Own(self.db.clone()).get(key).await
     }
 
-    /// A free number in the order of arrival, to a millisecond: databases are merged one after the other, and read in that order.
+    /// A free number in order of arrival, to the millisecond: databases are merged one after the other and read in order of number.
     async fn number(&self, head: &Head, digest: &[u8; DIGEST], taken: &std::collections::HashSet<u64>) -> Result<u64, slatedb::Error> {
         let [a, b, c, d, ..] = *digest;
-        let spread = u32::from_be_bytes([a, b, c, d]) & SPREAD;
-        let mut number = (head.arrival & !u64::from(SPREAD)).saturating_add(u64::from(spread));
+        let spread = u32::from_be_bytes([a, b, c, d]) & NUMBER_SPREAD;
+        let mut number = (head.arrival & !u64::from(NUMBER_SPREAD)).saturating_add(u64::from(spread));
         while taken.contains(&number) || self.get(&keys::arrival(number)).await?.is_some() {
             number += 1;
         }
         Ok(number)
     }
 
-    /// Reads back all chunks of a database where they are now; or returns what is missing.
+    /// Reads back the copies of all of a database's chunks; or returns what is missing.
     async fn compare(&self, source: &Source) -> Result<Result<Compared, String>, Error> {
         let failure = unread(self.views.place());
         let mut compared = Compared::default();
@@ -206,7 +206,7 @@ impl Merging {
         Ok(Ok(compared))
     }
 
-    /// Removes what was deleted, and the objects of databases that were merged a while ago.
+    /// Removes what was deleted on request, and the objects of databases merged some time ago.
     async fn close(self) -> Result<(), Error> {
         let place = self.views.place();
         for name in Databases::list(place).await?.removable {
@@ -218,7 +218,7 @@ impl Merging {
     }
 }
 
-/// What a head belongs to.
+/// The owner and head of a chunk's entry.
 fn head_of(entry: &Entry) -> Option<(Owner, Head)> {
     let owner = entry.key.get(1..entry.key.len().checked_sub(DIGEST)?)?;
     Some((Owner::from_bytes(owner), Head::decode(entry.value.clone()).ok()?))

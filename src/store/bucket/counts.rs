@@ -1,4 +1,4 @@
-//! What `/metrics` has of a bucket.
+//! Figures of a bucket for `/metrics`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -20,11 +20,11 @@ use crate::store::error::Error;
 use crate::store::lists::Filter;
 use crate::store::traits::Read as _;
 
-/// What is to be deleted: each trace with its session.
-type Found = (Deleted, Vec<(TraceId, Option<String>)>);
+/// What is deleted, and each of its traces with its session.
+type FoundTraces = (Deleted, Vec<(TraceId, Option<String>)>);
 
 impl Bucket {
-    pub(super) fn find_to_delete(&self, what: &Unwanted) -> Result<Found, Error> {
+    pub(super) fn find_to_delete(&self, what: &Unwanted) -> Result<FoundTraces, Error> {
         let (mut deleted, mut found) = (Deleted::default(), Vec::new());
         let traces = match what {
             Unwanted::Trace(trace_id) => vec![*trace_id],
@@ -75,13 +75,13 @@ impl Bucket {
         }
         let views = Arc::clone(&self.views);
         runtime::wait(async move {
-            // All objects first: what a crash leaves is finished by whoever sees them.
+            // Write all objects first: after a crash, any bridge that sees them finishes the work.
             for deletion in &deletions {
                 let path = views.place().prefix.clone().join(FOLDER).join(deletion.name());
                 let put = views.place().objects.put(&path, "deleted".into()).await;
                 put.map_err(failed("write", path.as_ref()))?;
             }
-            // A store that is open for reading has no database: those who have remove it from theirs.
+            // A store opened for reading has no database: the bridges that have one remove the data.
             for deletion in &deletions {
                 views.delete(deletion).await?;
             }
@@ -94,7 +94,7 @@ impl Bucket {
 }
 
 impl Views {
-    /// Hides what a deletion names, and removes it from the own database and from the claims.
+    /// Hides what a deletion names, and removes it from this bridge's database and from the claims.
     pub(super) async fn delete(&self, deletion: &Deletion) -> Result<(), Error> {
         self.deletions().add(deletion);
         if let Some(db) = self.own_db() {
@@ -125,7 +125,6 @@ impl Views {
         Ok(())
     }
 
-    /// Looks for deletions of other bridges.
     pub(super) async fn look_for_deletions(&self) -> Result<(), Error> {
         let folder = self.place().prefix.clone().join(FOLDER);
         let listed = self.place().objects.list_with_delimiter(Some(&folder)).await;

@@ -1,8 +1,8 @@
 //! Deletion on request, across bridges.
 //!
-//! A deletion is an object below `deletions/`, whose name has all of it: the trace, when, and the digest of its session; or the digest of a
-//! session, whose log records without a trace are deleted. Whoever sees it reads nothing of that any more, and removes it from its own
-//! database; nobody else can. A database whose bridge is gone keeps it until a bridge opens it again, hidden from everybody.
+//! The name of an object below `deletions/` is the whole deletion: trace, time, and the digest of its session; or the digest of a session,
+//! whose log records without a trace are deleted. A bridge that sees it hides the data and removes it from its own database; only a
+//! database's owner can. The database of a bridge that is gone keeps the data, hidden, until a bridge opens it again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,21 +23,19 @@ use crate::store::deletion::{DeletedBefore, Unwanted, digest_of};
 /// The folder of deletions.
 pub(super) const FOLDER: &str = "deletions";
 
-/// What was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Deletion {
     Trace {
         trace_id: TraceId,
         time: u64,
-        /// The digest of the session that it was in.
+        /// Digest of the trace's session.
         session: Option<String>,
     },
-    /// Log records that name a session alone, and came until then.
+    /// Log records that name only a session and arrived up to `time`.
     Session { digest: String, time: u64 },
 }
 
 impl Deletion {
-    /// The name of its object.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Trace { trace_id, time, session } => format!("t-{trace_id}-{time}-{}", session.as_deref().unwrap_or("none")),
@@ -45,7 +43,7 @@ impl Deletion {
         }
     }
 
-    /// What [`Deletion::name`] wrote.
+    /// Parses what [`Deletion::name`] wrote.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let mut parts = name.split('-');
         let (kind, id, time) = (parts.next()?, parts.next()?, parts.next()?.parse().ok()?);
@@ -64,12 +62,12 @@ impl Deletion {
     }
 }
 
-/// All deletions that this bridge knows.
+/// The deletions known to this bridge.
 #[derive(Debug, Default)]
 pub(super) struct Deletions {
     known: RwLock<Known>,
     is_any: AtomicBool,
-    /// Held while chunks are written, and while they are deleted.
+    /// Held while chunks are written or deleted.
     pub(super) writing: tokio::sync::Mutex<()>,
 }
 
@@ -92,7 +90,7 @@ impl Deletions {
         self.is_any.load(Ordering::Acquire).then(read)
     }
 
-    /// Adds one; whether it is new.
+    /// Adds a deletion; returns whether it is new.
     pub(super) fn add(&self, deletion: &Deletion) -> bool {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = known.names.insert(deletion.name());
@@ -117,17 +115,16 @@ impl Deletions {
         self.known().is_some_and(|known| known.traces.contains_key(&trace_id))
     }
 
-    /// Whether a log record that names a session alone was deleted with it.
+    /// Whether a log record that names only a session was deleted with it.
     pub(super) fn has_loose(&self, session: &str, arrival: u64) -> bool {
         self.known().is_some_and(|known| known.has_loose(session, arrival))
     }
 
-    /// The traces.
     pub(super) fn traces(&self) -> Vec<TraceId> {
         self.known().map_or_else(Vec::new, |known| known.traces.keys().copied().collect())
     }
 
-    /// What was deleted of this.
+    /// An earlier deletion of this, if any.
     pub(super) fn before(&self, what: &Unwanted) -> Option<DeletedBefore> {
         let known = self.known()?;
         let times: Vec<u64> = match what {
@@ -144,7 +141,7 @@ impl Deletions {
         })
     }
 
-    /// Whether an entry of a database is of something that was deleted.
+    /// Whether an entry of a database belongs to something that was deleted.
     pub(super) fn hides(&self, entry: &Entry) -> bool {
         let Some(known) = self.known() else { return false };
         match &entry.key[..] {
@@ -161,7 +158,7 @@ impl Deletions {
         }
     }
 
-    /// Removes from the own database what a deletion names, and returns when that is durable; whether there was anything.
+    /// Removes from this bridge's database what a deletion names, and returns once that is durable; whether anything was removed.
     pub(super) async fn apply(&self, db: &Db, deletion: &Deletion) -> Result<bool, slatedb::Error> {
         let _writing = self.writing.lock().await;
         let prefix = match deletion {
@@ -193,7 +190,7 @@ impl Deletions {
         if batch.is_empty() {
             return Ok(false);
         }
-        // The bytes are in tables still, until those are merged.
+        // The bytes stay in the tables until those are merged.
         batch.put_with_options(keys::UNPURGED, now().to_be_bytes(), &PutOptions { ttl: Ttl::NoExpiry });
         db.write(batch).await?.await_durable().await?;
         Ok(true)

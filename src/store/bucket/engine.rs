@@ -1,4 +1,4 @@
-//! The engine behind the traits of a store.
+//! The bucket engine, behind the traits of a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::spool::Spool;
 use super::summaries::Summaries;
 use super::trace::{Placed, each_message, heads};
 use super::views::{Cache, Source, Views};
-use super::writer::{How, Writer};
+use super::writer::{Writer, WriterSettings};
 use super::{claims, collect, counts, list, open, runtime};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
@@ -31,17 +31,17 @@ use crate::store::traits::{Administer, Append, Count, EachChunk, OnAppended, Rea
 #[derive(Debug)]
 pub(in crate::store) struct Bucket {
     pub(super) views: Arc<Views>,
-    /// `None`: it is open for reading only.
+    /// `None`: opened for reading only.
     pub(super) writer: Option<Arc<Writer>>,
-    /// What waits for the bucket on the disk.
+    /// The local log of chunks waiting for the bucket.
     spool: Option<Arc<Spool>>,
     pub(super) summaries: Summaries,
-    /// The data directory, which has what is not in the bucket.
+    /// The data directory, for files that are not in the bucket.
     directory: PathBuf,
 }
 
 impl Bucket {
-    /// Opens the database of this bridge for writing, and those of all others for reading.
+    /// Opens this bridge's database for writing, and all others for reading.
     pub(in crate::store) fn open(options: &OpenOptions, bucket: &BucketOptions) -> Result<Opened<Self>, Error> {
         if options.retention.bytes.is_some() {
             return Err(Error::NotInBucket {
@@ -50,7 +50,7 @@ impl Bucket {
         }
         std::fs::create_dir_all(&options.directory).map_err(|source| of_io("make", &options.directory, source))?;
         let id = open::writer_of(bucket, &options.directory)?;
-        let how = How {
+        let how = WriterSettings {
             level: options.compression,
             ttl: options.retention.age,
             in_flight_bytes: bucket.in_flight_bytes,
@@ -86,7 +86,7 @@ impl Bucket {
         Ok(Opened { store, recovery })
     }
 
-    /// The own log, if requests are answered once it has what they bring.
+    /// The local log, if requests are answered once it has their chunks.
     fn acknowledging(&self) -> Option<&Arc<Spool>> {
         self.spool.as_ref().filter(|spool| spool.acknowledges())
     }
@@ -193,7 +193,7 @@ impl Read for Bucket {
         if let Some(session) = &row.session {
             self.add_loose(&mut stored, session, row.start..=row.end, may)?;
         }
-        // What cannot be read may have been of this trace.
+        // An unreadable database may have had chunks of this trace.
         stored.damaged.extend(self.views.unreadable());
         Ok(Some(stored))
     }
@@ -244,7 +244,7 @@ impl Read for Bucket {
 }
 
 impl Bucket {
-    /// Adds the log records without a trace that a session has in this time.
+    /// Adds the session's log records without a trace from this time.
     fn add_loose(
         &self,
         stored: &mut Stored,
@@ -268,7 +268,7 @@ impl Bucket {
     }
 }
 
-/// Adds what a message has.
+/// Decodes a message and adds its spans or log records.
 fn add(stored: &mut Stored, kind: ChunkKind, message: &[u8]) {
     let decoded = match kind {
         ChunkKind::Spans => decode::traces(message).map(|decoded| stored.spans.extend(decoded.items)),
@@ -303,7 +303,7 @@ impl Administer for Bucket {
         }
     }
 
-    /// Nothing: the engine compacts and removes in the background.
+    /// Nothing to do: the engine compacts and removes in the background.
     fn maintain(&self) -> Result<Maintained, Error> {
         self.writer.as_ref().ok_or(Error::ReadOnly)?;
         Ok(Maintained::default())
@@ -321,7 +321,7 @@ impl Administer for Bucket {
         self.delete_at_once(what, beside)
     }
 
-    /// Also those that other servers began: each server has to delete from the files next to its own store.
+    /// Includes deletions that other servers began: each server must clean the files next to its own store.
     fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
         match self.views.deletions().traces() {
             traces if traces.is_empty() => Ok(()),

@@ -7,23 +7,22 @@ use slatedb::bytes::Bytes;
 
 use crate::store::clock::now;
 
-/// A part of a scan.
+/// A range of keys after a prefix.
 pub(super) type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// All keys with a prefix.
 pub(super) const ALL: Range = (Bound::Unbounded, Bound::Unbounded);
 
-/// An entry of a database.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) key: Bytes,
     pub(super) value: Bytes,
-    /// When retention removes it, milliseconds since 1970.
+    /// When retention removes it, in milliseconds since 1970.
     pub(super) expires: Option<i64>,
 }
 
 impl Entry {
-    /// One that stays.
+    /// An entry without an expiry.
     pub(super) fn new(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Self {
         Self {
             key: key.into(),
@@ -32,7 +31,7 @@ impl Entry {
         }
     }
 
-    /// Whether retention removes it.
+    /// Whether retention has removed it at this time.
     pub(super) fn is_over(&self, millis: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= millis)
     }
@@ -48,7 +47,7 @@ impl From<KeyValue> for Entry {
     }
 }
 
-/// The engine's clock.
+/// The current time in the engine's unit, milliseconds.
 pub(super) fn now_millis() -> i64 {
     i64::try_from(now() / 1_000_000).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Whether a bucket lets a server do what it must: for operators who set one up.
+//! Checks that a bucket permits what a server needs, for operators who set one up.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,10 +14,10 @@ use crate::store::error::Error;
 use crate::store::examined::Examined;
 use crate::store::options::BucketOptions;
 
-/// Clocks that differ by more than this make lists by arrival and retention wrong by as much.
-const SKEW: Duration = Duration::from_secs(30);
+/// Clocks further apart than this make retention and lists by arrival wrong by as much.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 
-/// Tries what a server does. Makes one small object below `check/`, and removes it.
+/// Tries each operation of a server. Creates one small object below `check/`, and removes it.
 pub(in crate::store) fn examine(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
     let place = Place::of(&bucket.url)?.below(&bucket.folder);
     let poll = bucket.poll_interval;
@@ -74,7 +74,7 @@ async fn objects(place: &Place, found: &mut Vec<Examined>) -> Result<(), Error> 
         .duration_since(written)
         .or_else(|_| written.duration_since(now))
         .unwrap_or_default();
-    found.push(match skew > SKEW {
+    found.push(match skew > MAX_CLOCK_SKEW {
         true => Examined::wrong(format!(
             "the clocks of this machine and of the bucket differ by {} s",
             skew.as_secs()

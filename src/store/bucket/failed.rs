@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::error::Error;
 
-/// An error of a client or the engine, as an error of the store.
+/// Wraps an error of a client or of the engine.
 pub(super) fn failed<E>(doing: &'static str, place: &str) -> impl FnOnce(E) -> Error + use<E>
 where
     E: std::error::Error + Send + Sync + 'static,

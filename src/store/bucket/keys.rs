@@ -1,14 +1,14 @@
 //! The keys of a writer's database.
 //!
 //! ```text
-//! h OWNER DIGEST           what lists show of a chunk, by the digest of its message: a chunk that comes again has the same key
+//! h OWNER DIGEST           what lists show of a chunk, by the digest of its message, so that a repeated chunk has the same key
 //! c OWNER NUMBER           a chunk's message, compressed
-//! a NUMBER                 a chunk in order of arrival: its owner, when it came, bytes
+//! a NUMBER                 a chunk in order of arrival: its owner, arrival time, bytes
 //! s START TRACE            a chunk of spans by its start, both inverted: the newest first
 //! n SESSION START TRACE    the same of a session
 //! f READER                 how far a reader of the arrivals is
 //! g                        when the database was adopted
-//! p                        tables have what was deleted on request
+//! p                        present while tables contain deleted data
 //! z                        how many chunks there are
 //!
 //! OWNER    t and 16 bytes: a trace.  s, four bytes of length, and a name: a session.  m: metrics
@@ -36,16 +36,16 @@ pub(super) const ARRIVALS: u8 = b'a';
 pub(super) const BY_START: u8 = b's';
 /// Traces of a session by start.
 pub(super) const BY_SESSION: u8 = b'n';
-/// How far those are who read the arrivals.
+/// Positions of the readers of the arrivals.
 pub(super) const READERS: u8 = b'f';
-/// The key of the time of its adoption.
+/// Key of the adoption time.
 pub(super) const ADOPTED: &[u8] = b"g";
-/// The key that is there while tables have what was deleted.
+/// Key that is present while tables still contain deleted data.
 pub(super) const UNPURGED: &[u8] = b"p";
-/// The key of the counter.
+/// Key of the counter.
 pub(super) const COUNTER: &[u8] = b"z";
 
-/// What a chunk belongs to.
+/// The trace, session or metrics a chunk belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Owner(Vec<u8>);
 
@@ -67,7 +67,7 @@ impl Owner {
         }
     }
 
-    /// What an arrival has.
+    /// The owner as an arrival stores it.
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.to_owned())
     }
@@ -80,41 +80,39 @@ impl Owner {
         self.0.strip_prefix(b"t").and_then(TraceId::from_bytes)
     }
 
-    /// The session, if it is one.
+    /// The session's name, if the owner is a session.
     pub(super) fn session_name(&self) -> Option<&str> {
         let (length, rest) = self.0.strip_prefix(b"s")?.split_first_chunk::<4>()?;
         let name = rest.get(..u32::from_be_bytes(*length) as usize)?;
         std::str::from_utf8(name).ok()
     }
 
-    /// All keys of a table that belong to it begin so.
+    /// The prefix of all its keys in a table.
     pub(super) fn prefix(&self, table: u8) -> Vec<u8> {
         [&[table], &self.0[..]].concat()
     }
 
-    /// The key of a chunk's head.
     pub(super) fn head(&self, digest: &[u8]) -> Bytes {
         [&self.prefix(HEADS), digest].concat().into()
     }
 
-    /// The key of a chunk's message.
     pub(super) fn chunk(&self, number: u64) -> Bytes {
         [&self.prefix(CHUNKS), &number.to_be_bytes()[..]].concat().into()
     }
 }
 
-/// The name of the session that a head belongs to.
+/// Name of the session in a head's key.
 pub(super) fn session_of(key: &[u8]) -> Option<String> {
     let owner = Owner::from_bytes(key.strip_prefix(&[HEADS])?);
     owner.session_name().map(str::to_owned)
 }
 
-/// The key of an arrival.
+/// Key of an arrival.
 pub(super) fn arrival(number: u64) -> Bytes {
     [&[ARRIVALS], &number.to_be_bytes()[..]].concat().into()
 }
 
-/// The key of a reader of arrivals.
+/// Key of a reader of arrivals.
 pub(super) fn reader(name: &str) -> Bytes {
     [&[READERS], name.as_bytes()].concat().into()
 }
@@ -124,19 +122,19 @@ pub(super) fn number_of(key: &[u8]) -> Option<u64> {
     key.last_chunk::<8>().map(|number| u64::from_be_bytes(*number))
 }
 
-/// A start and a trace, as the keys of lists end: the newest first.
+/// A start and a trace id in the form in which keys of lists end: newest first.
 pub(super) fn place(start: u64, trace_id: TraceId) -> Vec<u8> {
     let mut place = start.to_be_bytes().to_vec();
     place.extend_from_slice(trace_id.bytes());
     place.iter().map(|byte| !byte).collect()
 }
 
-/// Where no trace with this start or a later one comes behind: as [`place`] of the highest id.
+/// The key just before all traces that start earlier: a prefix of [`place`].
 pub(super) fn before(start: u64) -> Vec<u8> {
     start.to_be_bytes().iter().map(|byte| !byte).collect()
 }
 
-/// What [`place`] made.
+/// Parses what [`place`] made.
 pub(super) fn placed(key: &[u8]) -> Option<TraceCursor> {
     let place: Vec<u8> = key.last_chunk::<24>()?.iter().map(|byte| !byte).collect();
     let (start, trace_id) = place.split_first_chunk::<8>()?;
@@ -146,7 +144,7 @@ pub(super) fn placed(key: &[u8]) -> Option<TraceCursor> {
     })
 }
 
-/// Heads and chunks are looked for by their owner: the filters know all owners, so what an owner does not have is not read.
+/// Extracts the owner from a key, so that the filters know all owners and tables without the owner are not read.
 #[derive(Debug)]
 pub(super) struct ByOwner;
 

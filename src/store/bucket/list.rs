@@ -9,7 +9,7 @@ use slatedb::IterationOrder;
 use super::entry::{ALL, Entry, Range};
 use super::keys::{self, Owner};
 use super::prepare::DIGEST;
-use super::records::Came;
+use super::records::ArrivalRecord;
 use super::rows::{AT_ONCE, Row, Rows};
 use super::views::{Scan, Source};
 use crate::span::TraceId;
@@ -17,14 +17,14 @@ use crate::store::lists::{Filter, IdPrefix, Order, SessionCursor, SessionRow, Tr
 
 type Result<T> = std::result::Result<T, slatedb::Error>;
 
-/// The entry that a scan gives next, and its place in the order.
+/// The next entry of a scan, and its sort key.
 type Next = (Vec<u8>, Entry);
 
-/// Scans of all databases as one.
+/// The scans of all databases, merged into one.
 struct Merged {
     scans: Vec<(Scan, Option<Next>)>,
     order: IterationOrder,
-    /// By what entries are ordered.
+    /// The sort key of an entry.
     by: fn(&Entry) -> Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ fn by_key(entry: &Entry) -> Vec<u8> {
 }
 
 fn by_arrival(entry: &Entry) -> Vec<u8> {
-    let came = Came::decode(entry.value.clone()).unwrap_or_default();
+    let came = ArrivalRecord::decode(entry.value.clone()).unwrap_or_default();
     came.time.to_be_bytes().to_vec()
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn list(sources: Vec<Source>, filter: Filter) -> Result<Vec<Tra
     Ok(page.rows)
 }
 
-/// The page of a list that is made.
+/// The page of a list being filled.
 struct Page<'a> {
     filter: &'a Filter,
     ids: Option<RangeInclusive<[u8; 16]>>,
@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
         by_names || self.filter.limit.is_some_and(|limit| self.rows.len() >= limit)
     }
 
-    /// Adds a row, if it matches the filter and there is room.
+    /// Adds a row if it matches the filter and the page has room.
     fn add(&mut self, row: &TraceRow) {
         let filter = self.filter;
         let holds = self.ids.as_ref().is_none_or(|ids| ids.contains(row.trace_id.bytes()))
@@ -131,13 +131,13 @@ impl<'a> Page<'a> {
         self.rows.push(row.clone());
     }
 
-    /// So many traces are read at once, that a short page reads few.
+    /// How many traces to read at once; a short page reads few.
     fn step(&self) -> usize {
         self.filter.limit.map_or(AT_ONCE, |limit| limit.saturating_add(1).min(AT_ONCE))
     }
 }
 
-/// Traces that are known by their ids, in the order of the filter.
+/// Traces given by id, in the order of the filter.
 async fn some(rows: &mut Rows, traces: Vec<TraceId>, filter: &Filter, page: &mut Page<'_>) -> Result<()> {
     rows.read(traces.iter().copied()).await?;
     let distinct: HashSet<TraceId> = traces.into_iter().collect();
@@ -151,7 +151,7 @@ async fn some(rows: &mut Rows, traces: Vec<TraceId>, filter: &Filter, page: &mut
     Ok(())
 }
 
-/// All traces that any chunk puts into a session.
+/// All traces that some chunk assigns to a session.
 async fn traces_of(sources: &[Source], session: &str) -> Result<Vec<TraceId>> {
     let prefix = Owner::session(session).prefix(keys::BY_SESSION);
     let mut found = HashSet::new();
@@ -179,7 +179,7 @@ async fn traces_between(sources: &[Source], range: &RangeInclusive<[u8; 16]>) ->
     Ok(found.into_iter().collect())
 }
 
-/// The part of the list by start that a filter asks for; `None`: nothing can be in it.
+/// The range of the list by start that a filter asks for; `None`: it is empty.
 fn range_of(filter: &Filter) -> Option<Range> {
     let (mut lower, mut upper) = (Bound::Unbounded, Bound::Unbounded);
     if let Some(until) = filter.until {
@@ -228,7 +228,7 @@ async fn by_start(rows: &mut Rows, filter: &Filter, page: &mut Page<'_>) -> Resu
         }
         rows.read(some.iter().map(|place| place.trace_id)).await?;
         for place in some {
-            // A trace is listed at its earliest start, and at no other of its chunks.
+            // List a trace only at its earliest start, not at the starts of its other chunks.
             if let Some(Row { row, .. }) = rows.get(place.trace_id).filter(|row| row.row.start == place.start) {
                 page.add(row);
             }
@@ -237,7 +237,7 @@ async fn by_start(rows: &mut Rows, filter: &Filter, page: &mut Page<'_>) -> Resu
     Ok(())
 }
 
-/// Places in the list by start, each once.
+/// Places in the list by start, without repetitions.
 struct Places {
     merged: Merged,
     last: Option<TraceCursor>,
@@ -263,7 +263,7 @@ impl Places {
     }
 }
 
-/// By the arrival of the first chunk of each trace, the latest first.
+/// Traces by the arrival of their first chunks, latest first.
 async fn by_arrivals(rows: &mut Rows, page: &mut Page<'_>) -> Result<()> {
     let mut merged = Merged::open(rows.sources(), &[keys::ARRIVALS], ALL, IterationOrder::Descending, by_arrival).await?;
     let mut listed = HashSet::new();
@@ -272,7 +272,7 @@ async fn by_arrivals(rows: &mut Rows, page: &mut Page<'_>) -> Result<()> {
         while some.len() < page.step()
             && let Some(entry) = merged.next().await?
         {
-            let came = Came::decode(entry.value).unwrap_or_default();
+            let came = ArrivalRecord::decode(entry.value).unwrap_or_default();
             some.extend(Owner::from_bytes(&came.owner).trace_id().map(|trace_id| (trace_id, came.time)));
         }
         if some.is_empty() {
@@ -303,7 +303,7 @@ pub(super) async fn sessions(sources: Vec<Source>, limit: usize, after: Option<S
         let before = |after: &SessionCursor| row.last_start == after.last_start && row.session <= after.session;
         !after.as_ref().is_some_and(before)
     };
-    // Those whose latest traces began at the same time, by name.
+    // Sessions whose latest traces began at the same time are in order of name.
     let settle = |alike: &mut Vec<SessionRow>, found: &mut Vec<SessionRow>| {
         alike.sort_by(|a, b| a.session.cmp(&b.session));
         found.extend(alike.drain(..).filter(is_behind));
@@ -326,7 +326,7 @@ pub(super) async fn sessions(sources: Vec<Source>, limit: usize, after: Option<S
             if found.len() >= limit || !seen.insert(session.clone()) {
                 continue;
             }
-            // Before a page's first place are the sessions with later traces: they were on another page.
+            // Sessions with traces later than this place were on an earlier page.
             let of_session = session_row(&mut rows, session).await?;
             alike.extend(of_session.filter(|row| row.last_start == place.start));
         }

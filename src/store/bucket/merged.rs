@@ -5,8 +5,8 @@
 //! PREFIX/writers/NAME.removed    and its objects are removed
 //! ```
 //!
-//! Its last WAL object and its last manifest stay: a bridge of this name that was shut out and does not know it yet still finds them in its
-//! way, so it cannot acknowledge what nobody will read. A bridge that starts with the name takes the next free one, `NAME.2`.
+//! Its last WAL object and its last manifest stay: a fenced bridge of this name that does not know it yet still runs into them, so
+//! it cannot acknowledge what would never be read. A bridge that starts with the name takes the next free one, `NAME.2`.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -18,17 +18,17 @@ use super::failed::failed;
 use super::place::{Place, WRITERS};
 use crate::store::error::Error;
 
-/// Objects that are no longer needed stay this long: other bridges may read them.
-pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
+/// How long objects no longer needed are kept, because other bridges may still read them.
+pub(super) const MIN_OBJECT_AGE: Duration = Duration::from_secs(15 * 60);
 
 /// The databases below a prefix.
 #[derive(Debug, Default)]
 pub(super) struct Databases {
-    /// Those that are read.
+    /// Databases to read.
     pub(super) names: Vec<String>,
-    /// Those that were merged into another, also those that are removed.
+    /// Databases merged into another one, including those already removed.
     pub(super) merged: BTreeSet<String>,
-    /// Those of them whose objects can be removed now.
+    /// Merged databases whose objects can be removed now.
     pub(super) removable: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Databases {
             match object.location.filename().and_then(|name| name.rsplit_once('.')) {
                 Some((name, "merged")) => {
                     databases.merged.insert(name.to_owned());
-                    if is_older(object, KEPT) {
+                    if is_older(object, MIN_OBJECT_AGE) {
                         databases.removable.push(name.to_owned());
                     }
                 }
@@ -57,7 +57,7 @@ impl Databases {
         Ok(databases)
     }
 
-    /// The database of a bridge with this name: a merged one is not written to again.
+    /// The database for a bridge with this name: a merged one is not reused.
     pub(super) fn free(&self, name: &str) -> String {
         let later = (2_u64..).map(|number| format!("{name}.{number}"));
         let mut names = std::iter::once(name.to_owned()).chain(later);
@@ -74,14 +74,14 @@ fn marker(place: &Place, name: &str, what: &str) -> Path {
     place.prefix.clone().join(WRITERS).join(format!("{name}.{what}"))
 }
 
-/// Notes that all of a database is in another one.
+/// Notes that all chunks of a database are in another one.
 pub(super) async fn note(place: &Place, name: &str, into: &str) -> Result<(), Error> {
     let path = marker(place, name, "merged");
     let put = place.objects.put(&path, into.to_owned().into()).await;
     put.map(|_| ()).map_err(failed("write", path.as_ref()))
 }
 
-/// Takes a note back.
+/// Removes the note.
 pub(super) async fn take_back(place: &Place, name: &str) -> Result<(), Error> {
     place.remove(&marker(place, name, "merged")).await
 }

@@ -8,11 +8,11 @@
 //! PREFIX/projects/ORG/PROJECT/...    the same of other projects
 //! ```
 //!
-//! A bridge that answers before the bucket has what came keeps that in a log of its own: the module `spool`.
+//! A bridge that answers before the bucket has the data keeps it in a local log: the module `spool`.
 //!
-//! Each bridge writes its own database and reads those of all, so bridges need not know one another. What several databases
-//! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
-//! opens a database for writing shuts the first one out: the engine fences it.
+//! Each bridge writes its own database and reads all of them, so bridges need not know one another. Reading merges the parts
+//! of a trace from several databases; a chunk in two of them counts once, by its digest. A second process that opens a
+//! database for writing shuts the first one out: the engine fences it.
 
 mod adopt;
 mod batch;

@@ -1,4 +1,4 @@
-//! Work that keeps a core busy. As many threads do it as there are cores: more would only take more memory.
+//! A pool for CPU-bound work with one thread per core: more would only take more memory.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -12,7 +12,7 @@ use super::writer_state::lock;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// What waits for a core.
+/// The queue of work.
 #[derive(Clone, Default)]
 pub(super) struct OnCores(Arc<Mutex<Queue>>);
 
@@ -23,7 +23,7 @@ struct Queue {
 }
 
 impl OnCores {
-    /// Does work once a core is free, in the order in which it came.
+    /// Queues work; it runs once a core is free, in order.
     pub(super) fn run(&self, handle: &Handle, work: impl FnOnce() + Send + 'static) {
         let mut queue = lock(&self.0);
         queue.works.push_back(Box::new(work));
@@ -32,14 +32,14 @@ impl OnCores {
             let on_cores = self.clone();
             handle.spawn_blocking(move || {
                 while let Some(work) = on_cores.next() {
-                    // What panics must not take the thread from the others; who waits for it learns that by what it dropped.
+                    // A panic must not take the thread from other work; the waiting side notices by the channel that the work dropped.
                     let _ = catch_unwind(AssertUnwindSafe(work));
                 }
             });
         }
     }
 
-    /// The next work; `None`: there is none, and the thread ends.
+    /// The next work; `None`: the queue is empty and the thread ends.
     fn next(&self) -> Option<Work> {
         let mut queue = lock(&self.0);
         let next = queue.works.pop_front();

@@ -20,16 +20,16 @@ use super::views::{Cache, filters};
 use crate::store::error::Error;
 use crate::store::options::BucketOptions;
 
-/// The file in the data directory with the name of the writer.
+/// The file in the data directory that stores the writer's name.
 const NAME: &str = "writer";
 
-/// A bucket that does not answer for so long is not there.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a bucket may take to answer before opening it fails.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is written but in no table yet: it is in memory, here and in every bridge that reads.
-const TABLE: usize = 16 << 20;
+/// Size of the in-memory table of unflushed writes, held here and in every bridge that reads.
+const MEMTABLE_BYTES: usize = 16 << 20;
 
-/// The name of the writer: the one in the options, else the one that the data directory has; made at the first start.
+/// The writer's name: from the options, else from the data directory; generated at the first start.
 pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<String, Error> {
     if let Some(writer) = &options.writer {
         let is_usable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -55,7 +55,7 @@ pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<Str
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(failed("draw a random name for", "the writer"))?;
     let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    // Whole or not at all: a start that was interrupted must not leave half a name.
+    // Write and rename: an interrupted start must not leave half a name.
     let half = directory.join("writer.new");
     std::fs::write(&half, &name)
         .and_then(|()| std::fs::rename(&half, &path))
@@ -63,28 +63,31 @@ pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<Str
     Ok(name)
 }
 
-/// Asks the bucket for something: a wrong name or wrong credentials are reported now, and not when spans come.
+/// Sends one request, so that a wrong name or wrong credentials are reported at start and not when spans arrive.
 pub(super) async fn ask(place: &Place) -> Result<(), Error> {
     in_time(place, async { Databases::list(place).await.map(|_| ()) }).await
 }
 
-/// An error if the bucket does not answer.
+/// Fails if the bucket does not answer in time.
 async fn in_time<T>(place: &Place, future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let late = || {
-        let error = io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} seconds", PATIENCE.as_secs()));
+        let error = io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no answer within {} seconds", OPEN_TIMEOUT.as_secs()),
+        );
         failed("open", place.url())(error)
     };
-    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| Err(late()))
+    tokio::time::timeout(OPEN_TIMEOUT, future).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Opens the database of a bridge with this name: the one of the name, or of the next one behind those that were merged into another
-/// database, which are not written to again.
+/// Opens the database of a bridge with this name. If that one was merged into another, it is not reused: the next free name
+/// is taken.
 pub(super) async fn open_own(place: &Place, name: &str, cache: &Cache, options: &BucketOptions) -> Result<(String, Db, Counter), Error> {
     let mut writer = Databases::list(place).await?.free(name);
     loop {
         let (db, counter) = open_database(place, &writer, cache, options).await?;
         mark(&db, None).await.map_err(unread(place))?;
-        // Whoever merges it notes that first, and then looks whether it is still marked: one of both sees the other.
+        // A merge first notes that it merges, then checks the mark; this checks in the opposite order, so one of them sees the other.
         let free = Databases::list(place).await?.free(name);
         if free == writer {
             return Ok((writer, db, counter));
@@ -94,15 +97,15 @@ pub(super) async fn open_own(place: &Place, name: &str, cache: &Cache, options: 
     }
 }
 
-/// Opens a writer's database; a process that has it open for writing is fenced.
+/// Opens a writer's database, fencing any process that has it open for writing.
 pub(super) async fn open_database(place: &Place, writer: &str, cache: &Cache, options: &BucketOptions) -> Result<(Db, Counter), Error> {
     let settings = Settings {
         flush_interval: Some(options.flush_interval),
         manifest_poll_interval: options.poll_interval,
-        max_unflushed_bytes: options.in_flight_bytes.max(4 * TABLE),
-        l0_sst_size_bytes: TABLE,
-        l0_max_ssts: UNMERGED,
-        l0_max_ssts_per_key: UNMERGED,
+        max_unflushed_bytes: options.in_flight_bytes.max(4 * MEMTABLE_BYTES),
+        l0_sst_size_bytes: MEMTABLE_BYTES,
+        l0_max_ssts: MAX_UNMERGED_TABLES,
+        l0_max_ssts_per_key: MAX_UNMERGED_TABLES,
         l0_flush_parallelism: 2,
         garbage_collector_options: Some(collecting()),
         compactor_options: Some(compacting()),
@@ -138,14 +141,14 @@ pub(super) async fn open_database(place: &Place, writer: &str, cache: &Cache, op
     Ok((db, counter))
 }
 
-/// So many new tables are there before writing waits until some are merged. The engine looks for what to merge every five seconds, and
-/// its default of eight tables holds back a bridge that writes more than 25 MB a second.
-const UNMERGED: usize = 32;
+/// Maximum number of new tables before writes wait for a merge. The engine looks for work every five seconds, and its
+/// default of eight holds back a bridge that writes more than 25 MB a second.
+const MAX_UNMERGED_TABLES: usize = 32;
 
-/// Of each table that is merged so many bytes are read ahead, twice; eight tables are merged at a time.
-const READ_AHEAD: usize = 512 << 10;
+/// Bytes read ahead, twice, from each table being merged; eight tables are merged at a time.
+const READ_AHEAD_BYTES: usize = 512 << 10;
 
-/// The engine's defaults take 8 MiB of each table, and four times that of a large database, where several are merged at a time.
+/// The engine's defaults take 8 MiB for each table, four times that for a large database, and merge several at a time.
 fn compacting() -> CompactorOptions {
     const AT_ONCE: usize = 2;
     CompactorOptions {
@@ -153,7 +156,7 @@ fn compacting() -> CompactorOptions {
         worker: Some(CompactionWorkerOptions {
             max_concurrent_compactions: AT_ONCE,
             max_fetch_tasks: 2,
-            bytes_to_fetch: READ_AHEAD,
+            bytes_to_fetch: READ_AHEAD_BYTES,
             max_subcompactions: 1,
             ..CompactionWorkerOptions::default()
         }),

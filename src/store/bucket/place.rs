@@ -1,5 +1,5 @@
-//! Which bucket a URL names. Credentials come from the environment, from files and from the machine's role, as the clients of the
-//! clouds find them.
+//! Which bucket a URL names. Credentials come from the environment, from files or from the machine's role, as in the clouds'
+//! own clients.
 
 use std::sync::Arc;
 
@@ -34,7 +34,6 @@ pub(super) struct Place {
 const FORMS: &str = "write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER";
 
 impl Place {
-    /// The place that a URL names.
     pub(super) fn of(url: &str) -> Result<Self, Error> {
         let refused = |fault: String| Error::Url {
             url: url.to_owned(),
@@ -79,7 +78,7 @@ impl Place {
         Ok(Self::new(Arc::new(files.with_fsync(true)), Path::default(), url))
     }
 
-    /// A folder below it.
+    /// A folder inside it.
     pub(super) fn below(&self, folder: &str) -> Self {
         let prefix = folder
             .split('/')
@@ -88,12 +87,12 @@ impl Place {
         Self { prefix, ..self.clone() }
     }
 
-    /// For errors.
+    /// The URL, for errors.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Removes the object at a path, if there is one.
+    /// Removes the object at a path if it exists.
     pub(super) async fn remove(&self, path: &Path) -> Result<(), Error> {
         match self.objects.delete(path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -101,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Whether there is anything in a folder of it.
+    /// Whether a folder has anything in it.
     pub(super) async fn has(&self, folder: &Path) -> Result<bool, Error> {
         let listed = self
             .objects
@@ -111,7 +110,7 @@ impl Place {
         Ok(!listed.objects.is_empty())
     }
 
-    /// The object at a path; `None`: there is none.
+    /// The object at a path, if it exists.
     pub(super) async fn get(&self, path: &Path) -> Result<Option<slatedb::bytes::Bytes>, object_store::Error> {
         match self.objects.get(path).await {
             Ok(found) => found.bytes().await.map(Some),
@@ -121,12 +120,12 @@ impl Place {
     }
 }
 
-/// Where the database of a writer is.
+/// The path of a writer's database.
 pub(super) fn database(place: &Place, writer: &str) -> Path {
     place.prefix.clone().join(WRITERS).join(writer)
 }
 
-/// An error of the engine while a database is read.
+/// Wraps an engine error that occurred while reading.
 pub(super) fn unread(place: &Place) -> impl Fn(slatedb::Error) -> Error {
     let url = place.url().to_owned();
     move |error| failed("read", &url)(error)

@@ -1,4 +1,4 @@
-//! Chunks as they are written: compressed once, with the digest by which a replay is known.
+//! Chunks in the form that is written: compressed once, with the digest that identifies repeats.
 
 use std::io;
 
@@ -10,15 +10,15 @@ use super::records::Head;
 use crate::store::chunk::{Chunk, ChunkKind};
 use crate::store::zstd_frame::compress;
 
-/// Bytes of a digest: enough that no two messages ever have the same.
+/// Bytes of a digest, enough to rule out collisions.
 pub(super) const DIGEST: usize = 16;
 
-/// In front of a message: what follows is as it came, or one zstd frame.
+/// First byte of a stored message: plain, or one zstd frame.
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Messages are not unpacked to more than this, whatever their frames demand: a chunk is at most 4 GiB.
-const LARGEST: usize = u32::MAX as usize;
+/// Maximum unpacked size, whatever a frame claims: a chunk is at most 4 GiB.
+const MAX_UNPACKED_BYTES: usize = u32::MAX as usize;
 
 /// A chunk that is ready to be written.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub(super) fn digest(kind: ChunkKind, message: &[u8]) -> [u8; DIGEST] {
     whole.first_chunk::<DIGEST>().copied().unwrap_or_default()
 }
 
-/// A message as it is stored. What compressing does not make shorter stays as it is.
+/// A message in its stored form, compressed only if that makes it shorter.
 pub(super) fn pack(message: &[u8], level: Option<i32>) -> Bytes {
     let compressed = level.and_then(|level| compress(message, level).ok());
     let (form, bytes) = match &compressed {
@@ -63,11 +63,11 @@ pub(super) fn pack(message: &[u8], level: Option<i32>) -> Bytes {
     [&[form], bytes].concat().into()
 }
 
-/// The message that was stored.
+/// Unpacks a stored message.
 pub(super) fn unpack(packed: &[u8], length: u64) -> io::Result<Vec<u8>> {
     let broken = || io::Error::other("the message is in no known form");
     let (form, bytes) = packed.split_first().ok_or_else(broken)?;
-    let length = usize::try_from(length).unwrap_or(LARGEST).min(LARGEST);
+    let length = usize::try_from(length).unwrap_or(MAX_UNPACKED_BYTES).min(MAX_UNPACKED_BYTES);
     let message = match *form {
         PLAIN => bytes.to_vec(),
         ZSTD => zstd::bulk::decompress(bytes, length)?,

@@ -1,5 +1,5 @@
-//! Merging all tables of a database at once, so that the bytes of what was deleted are in none of them. The engine removes the former
-//! tables once they are old enough.
+//! Merging all tables of a database at once, so that no table contains deleted data. The engine removes the former tables
+//! once they are old enough.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,24 +11,24 @@ use slatedb::config::{FlushOptions, FlushType, GarbageCollectorDirectoryOptions,
 
 use super::deletions::Deletions;
 use super::keys::UNPURGED;
-use super::merged::KEPT;
+use super::merged::MIN_OBJECT_AGE;
 use super::place::{Place, database, unread};
 use crate::store::error::Error;
 
-/// How often to look whether it is done.
+/// How often to check whether the merge is done.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long it may take; the next deletion, or the next start, tries again.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// How long a merge may take; the next deletion or start tries again.
+const PURGE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// How often objects are removed.
-const COLLECT: Duration = Duration::from_secs(5 * 60);
+/// How often old objects are removed.
+const COLLECT_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// How objects that nobody needs any more are removed.
+/// How unneeded objects are removed.
 pub(super) fn collecting() -> GarbageCollectorOptions {
     let collect = Some(GarbageCollectorDirectoryOptions {
-        interval: Some(COLLECT),
-        min_age: KEPT,
+        interval: Some(COLLECT_INTERVAL),
+        min_age: MIN_OBJECT_AGE,
         dry_run: false,
     });
     GarbageCollectorOptions {
@@ -40,38 +40,38 @@ pub(super) fn collecting() -> GarbageCollectorOptions {
     }
 }
 
-/// So many polls after a deletion the tables are merged: others may follow.
-const PAUSE: u32 = 60;
+/// Polls to wait after a deletion before merging, since others may follow.
+const DELAY_POLLS: u32 = 60;
 
-/// Merging takes at most this fraction of the time.
-const SHARE: u32 = 20;
+/// The pause after a merge is this many times its duration.
+const PAUSE_FACTOR: u32 = 20;
 
-/// When the tables of a database are merged, because something was deleted.
+/// When to merge the tables of a database after a deletion.
 #[derive(Debug, Default)]
-pub(super) struct Due(Mutex<Times>);
+pub(super) struct PurgeSchedule(Mutex<Times>);
 
 #[derive(Debug, Default)]
 struct Times {
-    /// Since when something waits, nanoseconds since 1970.
+    /// Since when a merge is wanted, nanoseconds since 1970.
     since: Option<u64>,
-    /// Not before this.
+    /// No merge before this time.
     next: u64,
 }
 
-impl Due {
+impl PurgeSchedule {
     fn times(&self) -> std::sync::MutexGuard<'_, Times> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something waits from this time on.
+    /// Asks for a merge, from this time on.
     pub(super) fn set(&self, from: u64) {
         self.times().since.get_or_insert(from);
     }
 
-    /// Whether it is to be done now; then nothing waits any more.
+    /// Whether a merge is due now; if so, the request is cleared.
     pub(super) fn take(&self, now: u64, poll: Duration) -> bool {
         let mut times = self.times();
-        let pause = u64::try_from((poll * PAUSE).as_nanos()).unwrap_or(u64::MAX);
+        let pause = u64::try_from((poll * DELAY_POLLS).as_nanos()).unwrap_or(u64::MAX);
         let is_due = times.since.is_some_and(|since| now >= since.saturating_add(pause).max(times.next));
         if is_due {
             times.since = None;
@@ -79,25 +79,25 @@ impl Due {
         is_due
     }
 
-    /// It took so long, and ended now.
+    /// Records that a merge took this long and ended now.
     pub(super) fn took(&self, time: Duration, now: u64) {
-        let pause = u64::try_from((time * SHARE).as_nanos()).unwrap_or(u64::MAX);
+        let pause = u64::try_from((time * PAUSE_FACTOR).as_nanos()).unwrap_or(u64::MAX);
         self.times().next = now.saturating_add(pause);
     }
 }
 
-/// Merges all that is in a database now, if something was deleted. `db` is open for writing, and merges.
+/// Merges all of a database's tables if something was deleted. `db` is open for writing and does the merging.
 pub(super) async fn purge(place: &Place, writer: &str, db: &Db, deletions: &Deletions) -> Result<(), Error> {
     let failure = unread(place);
     let Some(noted) = db.get(UNPURGED).await.map_err(&failure)? else {
         return Ok(());
     };
     merge(place, writer, db).await?;
-    // What was deleted meanwhile is noted anew.
+    // Deletions made meanwhile have updated the note.
     let _writing = deletions.writing.lock().await;
     if db.get(UNPURGED).await.map_err(&failure)? == Some(noted) {
         db.delete(UNPURGED).await.map_err(&failure)?;
-        // The engine keeps the newest table, and the last objects before it.
+        // The engine keeps the newest table and the last objects before it.
         flush(db).await.map_err(&failure)?;
     }
     Ok(())
@@ -112,7 +112,7 @@ async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
     let failure = unread(place);
     flush(db).await.map_err(&failure)?;
     let admin = Admin::builder(database(place, writer), Arc::clone(&place.objects)).build();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + PURGE_TIMEOUT;
     while Instant::now() < until {
         let Some(manifest) = admin.read_manifest(None).await.map_err(&failure)? else {
             return Ok(());
@@ -123,13 +123,13 @@ async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
         }
         let young = young.iter().map(|table| SourceId::SstView(table.id));
         let sources = young.chain(runs.iter().map(|run| SourceId::SortedRun(run.id))).collect();
-        // The lowest run is the oldest one: nothing is below it that a removed key still has to hide.
+        // The lowest run is the oldest: below it is nothing that a removed key must still hide.
         let into = runs.iter().map(|run| run.id).min().unwrap_or_default();
         let asked = admin
             .submit_compaction(CompactionSpec::new(sources, into))
             .await
             .map_err(&failure)?;
-        // It fails if the engine has begun to merge some of the tables by itself.
+        // This fails if the engine has begun to merge some of the tables itself.
         if ends(&admin, asked).await.map_err(&failure)? == CompactionStatus::Completed {
             return Ok(());
         }
@@ -144,14 +144,14 @@ async fn ends(admin: &Admin, asked: Compaction) -> Result<CompactionStatus, slat
         tokio::time::sleep(POLL_INTERVAL).await;
         match admin.read_compaction(asked.id(), None).await? {
             Some(compaction) => status = compaction.status(),
-            // Only the last ones are kept.
+            // The engine keeps only the most recent compactions.
             None => return Ok(CompactionStatus::Failed),
         }
     }
     Ok(status)
 }
 
-/// Removes the objects of a database that nobody needs any more: a process that opens it for a short time does not get to it.
+/// Removes unneeded objects of a database; a process that opens it only briefly would not get to it.
 pub(super) async fn collect(place: &Place, writer: &str) -> Result<(), Error> {
     let admin = Admin::builder(database(place, writer), Arc::clone(&place.objects)).build();
     admin.run_gc_once(collecting()).await.map_err(unread(place))
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn tables_are_merged_a_while_after_a_deletion_and_not_again_and_again() {
-        let (due, poll, minute) = (Due::default(), Duration::from_secs(1), 60_000_000_000);
+        let (due, poll, minute) = (PurgeSchedule::default(), Duration::from_secs(1), 60_000_000_000);
         assert!(!due.take(u64::MAX, poll));
         due.set(1);
         due.set(2);

@@ -1,4 +1,4 @@
-//! The values of a writer's database: protobuf, so that a later version adds fields.
+//! Values of a writer's database, in protobuf so that later versions can add fields.
 
 use prost::Message;
 
@@ -7,10 +7,10 @@ use crate::store::chunk::{Chunk, ChunkKind};
 /// What lists show of a chunk.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Head {
-    /// Its number in the database.
+    /// Number of the chunk in the database.
     #[prost(uint64, tag = "1")]
     pub(super) number: u64,
-    /// When it came, nanoseconds since 1970.
+    /// Arrival time, nanoseconds since 1970.
     #[prost(fixed64, tag = "2")]
     pub(super) arrival: u64,
     #[prost(uint32, tag = "3")]
@@ -23,7 +23,7 @@ pub(super) struct Head {
     pub(super) start: u64,
     #[prost(fixed64, tag = "7")]
     pub(super) end: u64,
-    /// Bytes of its message.
+    /// Size of its message.
     #[prost(uint64, tag = "8")]
     pub(super) bytes: u64,
     #[prost(string, optional, tag = "9")]
@@ -38,68 +38,67 @@ pub(super) struct Head {
     pub(super) session: Option<String>,
     #[prost(bool, tag = "14")]
     pub(super) session_of_root: bool,
-    /// The claims by which it was stored; most come without one.
+    /// The claims by which it was stored; most chunks have none.
     #[prost(uint64, repeated, tag = "15")]
     pub(super) claims: Vec<u64>,
 }
 
 /// A chunk in order of arrival.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Came {
+pub(super) struct ArrivalRecord {
     #[prost(bytes = "vec", tag = "1")]
     pub(super) owner: Vec<u8>,
     #[prost(uint32, tag = "2")]
     pub(super) kind: u32,
-    /// When it came, nanoseconds since 1970.
+    /// Arrival time, nanoseconds since 1970.
     #[prost(fixed64, tag = "3")]
     pub(super) time: u64,
-    /// Bytes of the messages before it.
+    /// Total size of the messages before it.
     #[prost(uint64, tag = "4")]
     pub(super) before: u64,
-    /// Bytes of its message.
+    /// Size of its message.
     #[prost(uint64, tag = "5")]
     pub(super) bytes: u64,
 }
 
-/// What a writer counts.
+/// A writer's counters.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Counter {
-    /// Of the tables.
+    /// Version of the tables.
     #[prost(uint32, tag = "1")]
     pub(super) version: u32,
     /// The number of the next chunk.
     #[prost(uint64, tag = "2")]
     pub(super) next: u64,
-    /// Bytes of all messages.
+    /// Total size of all messages.
     #[prost(uint64, tag = "3")]
     pub(super) bytes: u64,
-    /// When the last one came.
+    /// Arrival of the last chunk.
     #[prost(fixed64, tag = "4")]
     pub(super) last: u64,
-    /// How many chunks it has, where databases were merged into it: numbers have gaps there.
+    /// Number of chunks, if databases were merged into this one: numbers then have gaps.
     #[prost(uint64, optional, tag = "5")]
     pub(super) chunks: Option<u64>,
 }
 
-/// Raised when what is written can no longer be read by programs before.
+/// Raised when earlier programs can no longer read what is written.
 pub(super) const VERSION: u32 = 1;
 
-/// The object that claims the next append to a trace at a revision: whoever made it appends its chunk.
+/// The object that claims the next append to a trace: whoever created it appends its chunk.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Claim {
-    /// Who made it.
+    /// The writer that created it.
     #[prost(string, tag = "1")]
     pub(super) writer: String,
-    /// Tells this attempt from any other.
+    /// Distinguishes this attempt from all others.
     #[prost(bytes = "vec", tag = "2")]
     pub(super) nonce: Vec<u8>,
-    /// When, nanoseconds since 1970.
+    /// When it was created, nanoseconds since 1970.
     #[prost(fixed64, tag = "3")]
     pub(super) time: u64,
     /// The chunk's message, compressed.
     #[prost(bytes = "vec", tag = "4")]
     pub(super) packed: Vec<u8>,
-    /// Its digest.
     #[prost(bytes = "vec", tag = "5")]
     pub(super) digest: Vec<u8>,
     /// What lists show of it.
@@ -108,7 +107,7 @@ pub(super) struct Claim {
 }
 
 impl Head {
-    /// What is known of a chunk before it has its number.
+    /// What is known of a chunk before it has a number.
     pub(super) fn of(chunk: &Chunk) -> Self {
         let part = chunk.part();
         let (root_start, root) = part.root.clone().unzip();
@@ -120,7 +119,7 @@ impl Head {
             kind: chunk.kind().number().into(),
             items: part.items as u64,
             errors: part.errors as u64,
-            // Times of a trace's log records are not the trace's.
+            // Times of a trace's log records are not times of the trace.
             start: if is_of_spans || is_loose { part.start } else { 0 },
             end: if is_of_spans || is_loose { part.end } else { 0 },
             bytes: chunk.length() as u64,

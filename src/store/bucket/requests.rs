@@ -1,4 +1,4 @@
-//! Counts the requests to a bucket: they cost money.
+//! Counts the requests to a bucket, since they cost money.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use object_store::{
 };
 use slatedb::bytes::Bytes;
 
-/// Requests since the start. Those that a client repeats by itself are one.
+/// Requests since the start. A client's own retries are not counted.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// PUT, and what copies.
+    /// PUT and copy requests.
     pub(super) writes: AtomicU64,
     /// GET and HEAD.
     pub(super) reads: AtomicU64,
     pub(super) lists: AtomicU64,
     pub(super) written_bytes: AtomicU64,
     pub(super) read_bytes: AtomicU64,
-    /// Those that failed, also because what was asked for is not there or is there already.
+    /// Failed requests, including those for objects that do not exist, or already do.
     pub(super) failures: AtomicU64,
 }
 
-/// A client whose requests are counted.
+/// A client that counts its requests.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) inner: Arc<dyn ObjectStore>,

@@ -1,4 +1,4 @@
-//! The rows of lists, made of the heads of a trace's chunks.
+//! Rows of lists, built from the heads of a trace's chunks.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,14 +9,14 @@ use crate::span::TraceId;
 use crate::store::chunk::ChunkKind;
 use crate::store::lists::TraceRow;
 
-/// The row of a trace, and when its first chunk came: time, database and number.
+/// The row of a trace, with the arrival of its first chunk: time, database and number.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) row: TraceRow,
     pub(super) came: (u64, usize, u64),
 }
 
-/// A row as the heads have it; its revision counts them and nothing else.
+/// Builds a row from the heads; its revision counts only those.
 pub(super) fn fold(trace_id: TraceId, heads: &[Placed]) -> Option<Row> {
     let first = heads.first()?;
     let mut row = TraceRow {
@@ -60,20 +60,20 @@ pub(super) fn fold(trace_id: TraceId, heads: &[Placed]) -> Option<Row> {
     Some(Row { row, came })
 }
 
-/// The sessions that chunks of a trace name. Its revision counts the loose log records of each, so that it never falls.
+/// The sessions named by chunks of a trace. The revision adds the loose log chunks of each, so it never falls.
 fn sessions_of(heads: &[Placed]) -> BTreeSet<String> {
     heads.iter().filter_map(|placed| placed.head.session.clone()).collect()
 }
 
-/// Rows that were read for one answer.
+/// A cache of rows for one answer.
 pub(super) struct Rows {
     sources: Vec<Source>,
     known: HashMap<TraceId, Option<Row>>,
-    /// How many loose log chunks a session has.
+    /// How many loose log chunks each session has.
     loose: HashMap<String, u64>,
 }
 
-/// So many traces are read at once.
+/// Maximum traces read at once.
 pub(super) const AT_ONCE: usize = 32;
 
 impl Rows {
@@ -89,7 +89,7 @@ impl Rows {
         &self.sources
     }
 
-    /// Reads the rows that are not known yet.
+    /// Reads the rows that are not yet cached.
     pub(super) async fn read(&mut self, traces: impl IntoIterator<Item = TraceId>) -> Result<(), slatedb::Error> {
         let wanted: BTreeSet<TraceId> = traces.into_iter().filter(|id| !self.known.contains_key(id)).collect();
         let wanted: Vec<TraceId> = wanted.into_iter().collect();
@@ -110,7 +110,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The row of a trace that has spans.
+    /// The row of a trace, if it has spans.
     pub(super) fn get(&self, trace_id: TraceId) -> Option<&Row> {
         self.known.get(&trace_id)?.as_ref()
     }

@@ -1,8 +1,8 @@
-//! The own log of a bridge that answers once what came is on its disk. From there it goes to the bucket: the module `uploading`. Until it
-//! is there it is read here: the module `spool_scan`.
+//! The local log of a bridge that answers once data is on its own disk. The module `uploading` uploads it to the bucket;
+//! until then the module `spool_scan` reads it from here.
 //!
-//! A chunk that is in both is one, by its digest. So what is in the bucket stays here for a while, and a reader that looked here before and
-//! there after, or the other way round, misses nothing.
+//! A chunk in both places counts once, by its digest. Uploaded chunks stay here for a while, so a reader that looks in both
+//! places, in either order, misses nothing.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,47 +26,46 @@ use crate::store::log::{Position, Recovery};
 use crate::store::options::{Ack, BucketOptions, OpenOptions, Retention};
 use crate::store::traits::{Administer as _, Append as _, OnAppended, Receipt, Subscribe as _};
 
-/// The folder in the data directory.
 const FOLDER: &str = "spool";
 
-/// What is in the bucket is removed by whole segments, so they are small.
-const SEGMENT: u64 = 16 << 20;
+/// Bytes of a segment. Uploaded data is removed by whole segments, so they are small.
+const SEGMENT_BYTES: u64 = 16 << 20;
 
-/// What is in the bucket stays for so many polls.
-const KEPT: u32 = 60;
+/// How many polls uploaded data stays.
+const KEPT_POLLS: u32 = 60;
 
-/// How long closing waits for the bucket. What is not there then goes there after the next start.
-const LAST: Duration = Duration::from_secs(2);
+/// How long closing waits for the upload. Whatever is left is uploaded after the next start.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The own log.
+/// The local log.
 #[derive(Debug)]
 pub(super) struct Spool {
     pub(super) local: Local,
     pub(super) session_keys: Vec<String>,
-    /// Whether it takes what comes; else it has what came under other settings.
+    /// Whether it accepts new chunks; else it only has chunks from before a change of settings.
     acknowledges: bool,
-    /// So many bytes wait for the bucket at most.
+    /// Maximum bytes waiting for the bucket.
     most: u64,
-    /// What is in the bucket stays so long: reading may have begun before it was there.
+    /// How long uploaded data stays: a reader may have begun before the upload.
     pub(super) kept: Duration,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: Backlog,
     pub(super) phase: watch::Sender<Phase>,
-    /// The end of the upload, once that has begun.
+    /// Signals the end of the upload task, once that has started.
     pub(super) ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What waits for the bucket.
+/// How much waits for the bucket.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    /// About how many bytes.
+pub(super) struct Backlog {
+    /// Approximate size.
     pub(super) bytes: AtomicU64,
-    /// When the first of it came, nanoseconds since 1970; 0: nothing waits.
+    /// Arrival of the oldest waiting chunk, nanoseconds since 1970; 0: nothing waits.
     pub(super) since: AtomicU64,
-    /// Bytes that are damaged and do not reach it.
+    /// Damaged bytes that cannot be uploaded.
     pub(super) damaged: AtomicU64,
 }
 
-/// What the upload is to do.
+/// What the upload task is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     GoOn,
@@ -85,7 +84,7 @@ impl Spool {
         }
         let opened = Local::open(&OpenOptions {
             directory,
-            segment_size: options.segment_size.min(SEGMENT),
+            segment_size: options.segment_size.min(SEGMENT_BYTES),
             retention: Retention::default(),
             compression: None,
             bucket: None,
@@ -96,8 +95,8 @@ impl Spool {
             session_keys: options.session_keys.clone(),
             acknowledges,
             most: bucket.spool_bytes,
-            kept: bucket.poll_interval * KEPT,
-            waiting: Waiting::default(),
+            kept: bucket.poll_interval * KEPT_POLLS,
+            waiting: Backlog::default(),
             phase: watch::Sender::new(Phase::GoOn),
             ended: Mutex::default(),
         };
@@ -108,23 +107,23 @@ impl Spool {
         self.local.directory()
     }
 
-    /// Whether requests are answered once they are here.
+    /// Whether requests are answered once they are in this log.
     pub(super) fn acknowledges(&self) -> bool {
         self.acknowledges
     }
 
-    /// The end of what is on the disk.
+    /// The end of what is on disk.
     pub(super) fn end(&self) -> Result<watch::Receiver<Position>, Error> {
         self.local.watch_end().ok_or(Error::ReadOnly)
     }
 
-    /// Whether it takes chunks now.
+    /// Whether it accepts chunks now.
     pub(super) fn ready(&self) -> Result<(), Error> {
         self.room_for(0)?;
         self.local.ready()
     }
 
-    /// How long what came first waits for the bucket already.
+    /// How long the oldest chunk has been waiting.
     pub(super) fn waits(&self) -> Duration {
         match self.waiting.since.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -140,9 +139,9 @@ impl Spool {
         }
     }
 
-    /// Stores chunks, except for those of traces that were deleted. `done` is called once they are on the disk.
+    /// Stores chunks, except those of deleted traces. `done` is called once they are on disk.
     pub(super) fn submit(self: &Arc<Self>, writer: &Writer, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
-        // What another process writes under this name now, this one could not upload.
+        // If another process writes under this name now, this one could not upload.
         if let Some(failure) = writer.state().failure() {
             return done(Err(failure));
         }
@@ -166,7 +165,7 @@ impl Spool {
         );
     }
 
-    /// Forgets the log records that were deleted with their session. Their bytes go with their segment.
+    /// Drops the log records deleted with their session from the index. Their bytes go when their segment is removed.
     pub(super) fn forget_loose(&self, deletions: &Deletions) -> Result<(), Error> {
         let loose = self.local.reader().index(|index| index::loose(index.connection()))?;
         let mut places = Vec::new();
@@ -182,7 +181,7 @@ impl Spool {
         }
     }
 
-    /// Takes nothing more, and gives the bucket a moment to take what waits.
+    /// Stops accepting chunks, and waits briefly for the upload.
     pub(super) fn close(&self) {
         self.local.close();
         self.phase.send_replace(Phase::Finish);
@@ -190,7 +189,7 @@ impl Spool {
         if let Some(mut ended) = ended {
             let phase = self.phase.clone();
             let _ = runtime::wait(async move {
-                if tokio::time::timeout(LAST, &mut ended).await.is_err() {
+                if tokio::time::timeout(CLOSE_TIMEOUT, &mut ended).await.is_err() {
                     phase.send_replace(Phase::End);
                     let _ = ended.await;
                 }
@@ -200,7 +199,7 @@ impl Spool {
     }
 }
 
-/// The chunks of a message of the log, which came then. One, unless the keys that name a session were others.
+/// The chunks of a message in the log. Usually one; more if other keys named a session when it was written.
 pub(super) fn prepared(
     kind: ChunkKind,
     message: Vec<u8>,

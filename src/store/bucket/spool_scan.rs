@@ -1,4 +1,4 @@
-//! Reading what waits for the bucket as if it were in a database: the same keys, made of what the log and its index have.
+//! Scans the spool as if it were a database, building the same keys and values from the log and its index.
 
 use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds as _};
@@ -10,7 +10,7 @@ use slatedb::IterationOrder;
 use super::entry::{Entry, Range};
 use super::keys::{self, ARRIVALS, BY_SESSION, BY_START, CHUNKS, HEADS, Owner};
 use super::prepare::pack;
-use super::records::Came;
+use super::records::ArrivalRecord;
 use super::spool::{Spool, prepared};
 use crate::span::TraceId;
 use crate::store::chunk::ChunkKind;
@@ -19,16 +19,16 @@ use crate::store::index::{self, ChunkLocation};
 use crate::store::lists::{Filter, Order, TraceCursor};
 use crate::store::log::Position;
 
-/// So many traces are listed at once.
-const PAGE: usize = 256;
+/// Traces listed at once.
+const PAGE_TRACES: usize = 256;
 
-/// Messages are read ahead up to so many bytes.
-const AHEAD: usize = 1 << 20;
+/// Bytes of messages to read ahead.
+const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// Bits of a number that are the place in a segment.
-const PLACE: u32 = 36;
+/// Bits of a chunk number that hold the offset in its segment.
+const OFFSET_BITS: u32 = 36;
 
-/// A scan of the own log.
+/// A scan of the spool.
 #[derive(Debug)]
 pub(super) struct SpoolScan {
     spool: Arc<Spool>,
@@ -36,11 +36,11 @@ pub(super) struct SpoolScan {
     what: What,
 }
 
-/// What is left to give.
+/// What remains to be returned.
 #[derive(Debug)]
 enum What {
     Nothing,
-    /// The traces with keys in a range.
+    /// Traces whose keys are in a range.
     Owners(Range),
     Heads(Owner),
     Messages(Owner, VecDeque<ChunkLocation>),
@@ -49,17 +49,17 @@ enum What {
         range: Range,
         filter: Box<Filter>,
     },
-    /// So many traces were given.
+    /// Number of traces returned so far.
     Arrivals(usize),
 }
 
-/// The number of a chunk, as a database has one.
+/// A chunk's number, in the form a database uses.
 fn number_of(at: Position) -> u64 {
-    at.segment << PLACE | at.offset
+    at.segment << OFFSET_BITS | at.offset
 }
 
 impl SpoolScan {
-    /// The entries whose keys begin so, in a range behind that.
+    /// Entries whose keys begin with `prefix` and continue within `range`.
     pub(super) fn begin(spool: &Arc<Spool>, prefix: &[u8], range: Range, order: IterationOrder) -> Result<Self, Error> {
         let owner = || Owner::from_bytes(prefix.get(1..).unwrap_or_default());
         let what = match prefix.first() {
@@ -81,7 +81,7 @@ impl SpoolScan {
         })
     }
 
-    /// Some of those that follow; none once all were given.
+    /// Some of the next entries; empty at the end.
     pub(super) fn some(&mut self) -> Result<VecDeque<Entry>, Error> {
         match std::mem::replace(&mut self.what, What::Nothing) {
             What::Nothing => Ok(VecDeque::new()),
@@ -127,7 +127,7 @@ impl SpoolScan {
 
     fn messages(&mut self, owner: Owner, mut places: VecDeque<ChunkLocation>) -> Result<VecDeque<Entry>, Error> {
         let (mut messages, mut bytes) = (VecDeque::new(), 0);
-        while bytes < AHEAD
+        while bytes < READ_AHEAD_BYTES
             && let Some(place) = places.pop_front()
         {
             if let Some((message, _)) = self.spool.message(place)? {
@@ -143,7 +143,7 @@ impl SpoolScan {
 
     fn by_start(&mut self, range: Range, mut filter: Box<Filter>) -> Result<VecDeque<Entry>, Error> {
         let mut entries = VecDeque::new();
-        // A page may be all outside the range, at its ends.
+        // All of a page may lie outside the range, near its ends.
         while entries.is_empty() {
             let rows = self.spool.list(&filter)?;
             let Some(last) = rows.last().copied() else { return Ok(entries) };
@@ -155,37 +155,37 @@ impl SpoolScan {
         Ok(entries)
     }
 
-    /// The latest first, each trace at its first chunk.
+    /// Traces at their first chunks, latest first.
     fn arrivals(&mut self, given: usize) -> Result<VecDeque<Entry>, Error> {
         let filter = Filter {
             order: Order::LatestArrivalFirst,
-            limit: Some(given + PAGE),
+            limit: Some(given + PAGE_TRACES),
             ..Filter::default()
         };
         let rows = self.spool.list(&filter)?;
         let mut entries = VecDeque::new();
         for row in rows.into_iter().skip(given) {
             let owner = Owner::trace(row.trace_id);
-            // What was removed meanwhile is in the database.
+            // If it was removed meanwhile, it is in the database.
             if let Some(first) = self.spool.chunks_of(&owner)?.first()
                 && let Some((_, time)) = self.spool.message(*first)?
             {
-                let came = Came {
+                let came = ArrivalRecord {
                     owner: owner.bytes().to_vec(),
                     time,
-                    ..Came::default()
+                    ..ArrivalRecord::default()
                 };
                 entries.push_back(Entry::new(keys::arrival(number_of(first.at)), came.encode_to_vec()));
             }
         }
         if !entries.is_empty() {
-            self.what = What::Arrivals(given + PAGE);
+            self.what = What::Arrivals(given + PAGE_TRACES);
         }
         Ok(entries)
     }
 }
 
-/// A filter that holds all traces whose place is in a range, and few others.
+/// A filter that covers all traces placed in a range, and few others.
 fn filter_of(range: &Range, order: IterationOrder) -> Filter {
     let start_of = |bound: &Bound<Vec<u8>>| match bound {
         Bound::Included(key) | Bound::Excluded(key) => key.first_chunk::<8>().map(|start| !u64::from_be_bytes(*start)),
@@ -194,7 +194,7 @@ fn filter_of(range: &Range, order: IterationOrder) -> Filter {
     Filter {
         since: start_of(&range.1),
         until: start_of(&range.0).and_then(|start| start.checked_add(1)),
-        limit: Some(PAGE),
+        limit: Some(PAGE_TRACES),
         order: match order {
             IterationOrder::Ascending => Order::NewestFirst,
             IterationOrder::Descending => Order::OldestFirst,
@@ -209,7 +209,7 @@ impl Spool {
         Ok(rows.iter().map(crate::store::lists::TraceRow::cursor).collect())
     }
 
-    /// Where the chunks of an owner are, in order of arrival.
+    /// Locations of an owner's chunks, in order of arrival.
     fn chunks_of(&self, owner: &Owner) -> Result<Vec<ChunkLocation>, Error> {
         let of_trace = |trace_id: TraceId| self.local.reader().index(|index| index.chunks(trace_id));
         let of_session = |session: &str| {
@@ -225,7 +225,7 @@ impl Spool {
         }
     }
 
-    /// A message, and when it came; `None`: it was removed, or is damaged.
+    /// A message and its arrival time; `None`: it was removed or is damaged.
     fn message(&self, place: ChunkLocation) -> Result<Option<(Vec<u8>, u64)>, Error> {
         let Ok(message) = self.local.reader().message(place.at)? else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What this bridge received, in order of arrival. What others received they send on themselves.
+//! The chunks this bridge received, in order of arrival. Other bridges forward what they received.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::failed::failed;
 use super::keys::{self, ARRIVALS, Owner};
 use super::place::unread;
 use super::prepare::unpack;
-use super::records::{Came, kind_of};
+use super::records::{ArrivalRecord, kind_of};
 use super::runtime;
 use super::trace::heads;
 use super::views::Source;
-use super::writer::{PATIENCE, Writer};
+use super::writer::{ANSWER_TIMEOUT, Writer};
 use super::writer_state::position;
 use crate::span::TraceId;
 use crate::store::arrivals::{Arrival, ArrivalLimits, Arrivals};
@@ -28,8 +28,8 @@ use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::Subscribe;
 
-/// So many chunks are read at once at most.
-const MOST: usize = 1024;
+/// Maximum chunks read at once.
+const MAX_CHUNKS: usize = 1024;
 
 impl Bucket {
     fn own(&self) -> Result<Arc<Writer>, Error> {
@@ -44,7 +44,7 @@ impl Subscribe for Bucket {
 
     fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
         let (views, writer) = (Arc::clone(&self.views), self.own()?);
-        // Another process sends on what is in this database now.
+        // If another process has taken over this database, that one forwards its chunks.
         if let Some(failure) = writer.state().failure() {
             return Err(failure);
         }
@@ -79,7 +79,7 @@ impl Subscribe for Bucket {
             let end = *writer.end().borrow();
             let source = Source::Own(writer.db.clone());
             let (mut low, mut high) = (0, end.offset);
-            // Chunks are in order of time; some may be gone.
+            // Chunks are in order of time; numbers may be missing.
             while low < high {
                 let middle = low + (high - low) / 2;
                 match first_from(&source, middle, high).await.map_err(unread(views.place()))? {
@@ -117,7 +117,7 @@ impl Subscribe for Bucket {
             let mut batch = WriteBatch::new();
             batch.put_bytes_with_options(key, value, &PutOptions { ttl: Ttl::NoExpiry });
             let written = async { writer.db.write(batch).await?.await_durable().await };
-            match timeout(PATIENCE, written).await {
+            match timeout(ANSWER_TIMEOUT, written).await {
                 Ok(written) => written.map_err(|error| writer.state().failed("write", error)),
                 Err(_) => Err(Error::Slow),
             }
@@ -146,19 +146,19 @@ impl Subscribe for Bucket {
     }
 }
 
-/// Chunks as they are stored.
-struct Found {
-    chunks: Vec<(u64, Came, Option<Bytes>)>,
+/// Chunks in their stored form.
+struct FoundChunks {
+    chunks: Vec<(u64, ArrivalRecord, Option<Bytes>)>,
     next: Position,
 }
 
-async fn arrivals(source: &Source, from: Position, end: Position, limits: ArrivalLimits) -> Result<Found, slatedb::Error> {
-    let mut found = Found {
+async fn arrivals(source: &Source, from: Position, end: Position, limits: ArrivalLimits) -> Result<FoundChunks, slatedb::Error> {
+    let mut found = FoundChunks {
         chunks: Vec::new(),
         next: from,
     };
     if from.offset >= end.offset {
-        // The beginning of an empty database is before its first chunk's place.
+        // An empty database begins before the place of its first chunk.
         found.next = from.max(end);
         return Ok(found);
     }
@@ -169,10 +169,10 @@ async fn arrivals(source: &Source, from: Position, end: Position, limits: Arriva
     let mut scan = source.scan(&[ARRIVALS], range, IterationOrder::Ascending).await?;
     let mut bytes = 0;
     while let Some(entry) = scan.next().await? {
-        let (Some(number), Ok(came)) = (keys::number_of(&entry.key), Came::decode(entry.value)) else {
+        let (Some(number), Ok(came)) = (keys::number_of(&entry.key), ArrivalRecord::decode(entry.value)) else {
             continue;
         };
-        if came.time > limits.latest || bytes >= limits.bytes || found.chunks.len() >= MOST {
+        if came.time > limits.latest || bytes >= limits.bytes || found.chunks.len() >= MAX_CHUNKS {
             return Ok(found);
         }
         let message = source.get(&Owner::from_bytes(&came.owner).chunk(number)).await?;
@@ -180,13 +180,13 @@ async fn arrivals(source: &Source, from: Position, end: Position, limits: Arriva
         found.chunks.push((number, came, message));
         found.next = position(number + 1);
     }
-    // What retention removed at the end is behind it too.
+    // Skip what retention removed at the end, too.
     found.next = end;
     Ok(found)
 }
 
 /// The first chunk with this number or a later one.
-pub(super) async fn first_from(source: &Source, number: u64, end: u64) -> Result<Option<(u64, Came)>, slatedb::Error> {
+pub(super) async fn first_from(source: &Source, number: u64, end: u64) -> Result<Option<(u64, ArrivalRecord)>, slatedb::Error> {
     if number >= end {
         return Ok(None);
     }
@@ -197,14 +197,14 @@ pub(super) async fn first_from(source: &Source, number: u64, end: u64) -> Result
     let mut scan = source.scan(&[ARRIVALS], range, IterationOrder::Ascending).await?;
     let Some(entry) = scan.next().await? else { return Ok(None) };
     let number = keys::number_of(&entry.key);
-    Ok(number.zip(Came::decode(entry.value).ok()))
+    Ok(number.zip(ArrivalRecord::decode(entry.value).ok()))
 }
 
-async fn chunk_of(source: &Source, number: u64) -> Result<Option<(Came, Option<Bytes>)>, slatedb::Error> {
+async fn chunk_of(source: &Source, number: u64) -> Result<Option<(ArrivalRecord, Option<Bytes>)>, slatedb::Error> {
     let Some(came) = source.get(&keys::arrival(number)).await? else {
         return Ok(None);
     };
-    let Ok(came) = Came::decode(came) else { return Ok(None) };
+    let Ok(came) = ArrivalRecord::decode(came) else { return Ok(None) };
     let message = source.get(&Owner::from_bytes(&came.owner).chunk(number)).await?;
     Ok(Some((came, message)))
 }

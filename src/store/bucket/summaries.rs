@@ -1,19 +1,19 @@
-//! What was computed of traces, in memory: a bridge computes again what it has forgotten.
+//! A cache of summaries of traces; a bridge recomputes what was evicted.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::hash::HashMap;
 use crate::span::TraceId;
 
-/// Bytes that are kept at most.
-const KEPT: usize = 16 << 20;
+/// Maximum bytes of cached summaries.
+const MAX_SUMMARY_BYTES: usize = 16 << 20;
 
-/// Summaries of traces at a revision.
+/// Summaries, each for a revision of its trace.
 #[derive(Debug, Default)]
-pub(super) struct Summaries(Mutex<Kept>);
+pub(super) struct Summaries(Mutex<CachedSummaries>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedSummaries {
     of: HashMap<TraceId, (u64, String)>,
     bytes: usize,
 }
@@ -34,8 +34,8 @@ impl Summaries {
 
     pub(super) fn put(&self, trace_id: TraceId, revision: u64, summary: &str) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.bytes + summary.len() > KEPT {
-            *kept = Kept::default();
+        if kept.bytes + summary.len() > MAX_SUMMARY_BYTES {
+            *kept = CachedSummaries::default();
         }
         kept.bytes += summary.len();
         if let Some((_, old)) = kept.of.insert(trace_id, (revision, summary.to_owned())) {

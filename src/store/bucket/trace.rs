@@ -1,4 +1,4 @@
-//! Reading what belongs to a trace or a session, from all databases.
+//! Reading the chunks of a trace or session from all databases.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +18,7 @@ use super::views::{Scan, Source, Views};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
 
-/// The head of a chunk, and which database has it.
+/// The head of a chunk, and the database that has it.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub(super) digest: [u8; DIGEST],
@@ -26,10 +26,10 @@ pub(super) struct Placed {
     pub(super) source: usize,
 }
 
-/// Messages are read ahead up to so many bytes, compressed.
-const AHEAD: usize = 1 << 20;
+/// Bytes of compressed messages to read ahead.
+const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// The heads of what an owner has, in order of arrival. A chunk that came to two writers is one.
+/// The heads of an owner's chunks, in order of arrival. A chunk that two writers have occurs once.
 pub(super) async fn heads(sources: &[Source], owner: &Owner) -> Result<Vec<Placed>, slatedb::Error> {
     let prefix = owner.prefix(keys::HEADS);
     let mut found: HashMap<[u8; DIGEST], Placed> = HashMap::new();
@@ -53,10 +53,10 @@ pub(super) async fn heads(sources: &[Source], owner: &Owner) -> Result<Vec<Place
     Ok(heads)
 }
 
-type Found = Vec<([u8; DIGEST], Head)>;
+type FoundHeads = Vec<([u8; DIGEST], Head)>;
 
-/// Scans all databases at once.
-async fn of_each(sources: &[Source], prefix: &[u8]) -> Result<Vec<Found>, slatedb::Error> {
+/// Scans all databases concurrently.
+async fn of_each(sources: &[Source], prefix: &[u8]) -> Result<Vec<FoundHeads>, slatedb::Error> {
     if let [only] = sources {
         return Ok(vec![of_one(only.clone(), prefix.to_vec()).await?]);
     }
@@ -66,13 +66,13 @@ async fn of_each(sources: &[Source], prefix: &[u8]) -> Result<Vec<Found>, slated
         .collect();
     let mut all = Vec::with_capacity(tasks.len());
     for task in tasks {
-        // A task that panicked is the engine's fault; what it would have found is not known.
+        // A panic in a task is the engine's fault; its result is lost.
         all.push(task.await.map_err(|error| slatedb::Error::unavailable(error.to_string()))??);
     }
     Ok(all)
 }
 
-async fn of_one(source: Source, prefix: Vec<u8>) -> Result<Found, slatedb::Error> {
+async fn of_one(source: Source, prefix: Vec<u8>) -> Result<FoundHeads, slatedb::Error> {
     let mut found = Vec::new();
     let mut heads = source.scan(&prefix, ALL, IterationOrder::Ascending).await?;
     while let Some(entry) = heads.next().await? {
@@ -83,23 +83,23 @@ async fn of_one(source: Source, prefix: Vec<u8>) -> Result<Found, slatedb::Error
     Ok(found)
 }
 
-/// The messages of an owner, in the order of its heads.
+/// The messages of an owner's chunks, in the order of its heads.
 struct Messages {
     sources: Vec<Source>,
     owner: Owner,
-    /// Of each database, once something of it is read.
+    /// Scans, by database; opened at the first use.
     scans: HashMap<usize, Scan>,
     heads: std::vec::IntoIter<Placed>,
 }
 
-/// A message as it is stored; `None`: it is gone.
+/// A message in its stored form; `None`: it is gone.
 type Packed = (Head, Option<Bytes>);
 
 impl Messages {
-    /// Some of those that follow; none once all were read.
+    /// Some of the next messages; empty at the end.
     async fn some(&mut self) -> Result<Vec<Packed>, slatedb::Error> {
         let (mut some, mut bytes) = (Vec::new(), 0);
-        while bytes < AHEAD
+        while bytes < READ_AHEAD_BYTES
             && let Some(Placed { head, source, .. }) = self.heads.next()
         {
             let message = self.message(source, head.number).await?;
@@ -109,7 +109,7 @@ impl Messages {
         Ok(some)
     }
 
-    /// A database gives its messages in their order, so each is read once.
+    /// Reads on to the message; a database returns its messages in order, so each is read once.
     async fn message(&mut self, source: usize, number: u64) -> Result<Option<Bytes>, slatedb::Error> {
         let scan = match self.scans.entry(source) {
             Entry::Occupied(open) => open.into_mut(),
@@ -130,7 +130,7 @@ impl Messages {
     }
 }
 
-/// Gives the messages of chunks to `each`, in the order of the heads. Returns which are gone or damaged.
+/// Passes the messages of chunks to `each`, in the order of the heads. Returns which are gone or damaged.
 pub(super) fn each_message(
     views: &Arc<Views>,
     sources: Vec<Source>,

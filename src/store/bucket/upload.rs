@@ -1,7 +1,7 @@
-//! Files of a directory as objects of a bucket: data sets.
+//! Uploading the files of a directory to a bucket: data sets.
 //!
-//! Each file is sent in parts, and is an object once all parts are there: a failure leaves no half of one. The manifest is removed first
-//! and written last, so where there is one, all that it names is there.
+//! Each file is sent in parts and becomes an object once all parts are there: a failure leaves no partial object. The
+//! manifest is removed first and written last, so if it exists, everything it names does too.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -19,18 +19,18 @@ use crate::store::error::{Error, of_io};
 const MANIFEST: &str = "manifest.json";
 
 /// Bytes of a part.
-const PART: usize = 8 << 20;
+const PART_BYTES: usize = 8 << 20;
 
-/// So many parts are sent at once.
-const AT_ONCE: usize = 4;
+/// Parts sent concurrently.
+const MAX_CONCURRENT_PARTS: usize = 4;
 
-/// Removes the manifest that is there: from now on there is no whole set. Tells what is wrong with the URL or the rights before any work.
+/// Removes an existing manifest, so that the set is incomplete from now on. Reports a wrong URL or missing rights before any work.
 pub(in crate::store) fn begin_upload(url: &str) -> Result<(), Error> {
     let place = Place::of(url)?;
     runtime::wait(async move { place.remove(&place.prefix.clone().join(MANIFEST)).await })
 }
 
-/// Sends all files below a directory, the manifest last; gives the names of other files with rows that are there.
+/// Uploads all files below a directory, the manifest last; returns the names of other files with rows that are there.
 pub(in crate::store) fn upload(url: &str, directory: &Path) -> Result<Vec<String>, Error> {
     let place = Place::of(url)?;
     let mut names = names(directory)?;
@@ -54,7 +54,7 @@ pub(in crate::store) fn upload(url: &str, directory: &Path) -> Result<Vec<String
     })
 }
 
-/// The files below a directory, by their names in it.
+/// The files below a directory, as relative paths.
 fn names(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let (mut names, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -72,17 +72,17 @@ fn names(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 
 async fn send(place: &Place, path: &Path, key: &Key) -> Result<(), Error> {
     let mut file = File::open(path).map_err(|source| of_io("read", path, source))?;
-    let mut part = vec![0; PART];
+    let mut part = vec![0; PART_BYTES];
     let mut length = fill(&mut file, &mut part).map_err(|source| of_io("read", path, source))?;
     let failure = || failed("write", key.as_ref());
-    if length < PART {
+    if length < PART_BYTES {
         part.truncate(length);
         return place.objects.put(key, part.into()).await.map(|_| ()).map_err(failure());
     }
     let upload = place.objects.put_multipart(key).await.map_err(failure())?;
-    let mut writing = WriteMultipart::new_with_chunk_size(upload, PART);
+    let mut writing = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
     while length > 0 {
-        writing.wait_for_capacity(AT_ONCE).await.map_err(failure())?;
+        writing.wait_for_capacity(MAX_CONCURRENT_PARTS).await.map_err(failure())?;
         writing.write(part.get(..length).unwrap_or_default());
         length = match fill(&mut file, &mut part) {
             Ok(length) => length,
@@ -115,7 +115,7 @@ mod tests {
     fn files_are_objects_of_the_same_names_in_parts_or_at_once() {
         let (from, to) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
         let url = format!("file://{}", to.path().display());
-        let large: Vec<u8> = (0..PART * 2 + 5).map(|at| u8::try_from(at % 251).expect("small")).collect();
+        let large: Vec<u8> = (0..PART_BYTES * 2 + 5).map(|at| u8::try_from(at % 251).expect("small")).collect();
         std::fs::create_dir(from.path().join("train")).expect("makes");
         for (name, bytes) in [("manifest.json", &b"{}"[..]), ("train/a.json", b""), ("test.jsonl", &large)] {
             std::fs::write(from.path().join(name), bytes).expect("writes");

@@ -1,5 +1,5 @@
-//! The task that brings to the bucket what is in the own log, in its order. How far it is, is a file beside the log, written after the
-//! bucket has it: after a crash some is sent again, and a chunk that is there is not stored again.
+//! The task that uploads the local log to the bucket, in order. A file next to the log records its progress after the bucket
+//! has the data: after a crash some of it is sent again, and chunks that exist are not stored twice.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -25,17 +25,17 @@ use crate::store::traits::{Receipt, Subscribe as _};
 /// The file with the position.
 const PROGRESS: &str = "uploaded.json";
 
-/// Bytes of messages that are read at once.
-const AT_ONCE: usize = 1 << 20;
+/// Bytes of messages read at once.
+const READ_BYTES: usize = 1 << 20;
 
-/// So many bytes of messages are on their way to the bucket at most.
-const ON_THE_WAY: usize = 16 << 20;
+/// Maximum bytes of messages in flight.
+const MAX_IN_FLIGHT_BYTES: usize = 16 << 20;
 
-/// How often to look at what waits, and what can be removed.
+/// How often to count what waits, and to look for segments to remove.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long to wait after a failure.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Delay after a failure.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
@@ -43,20 +43,20 @@ struct Progress {
     offset: u64,
 }
 
-/// What is on its way.
-struct Sent {
-    /// Where the log goes on behind it.
+/// A part of the log in flight.
+struct SentPart {
+    /// Position in the log after this part.
     next: Position,
     bytes: usize,
-    /// When the first of it came.
+    /// Arrival of its first chunk.
     since: u64,
 }
 
-/// What tells that it is in the bucket.
+/// Resolves once the part is in the bucket.
 type Durable = oneshot::Receiver<Result<Receipt, Error>>;
 
 impl Spool {
-    /// Begins to upload.
+    /// Starts the upload task.
     pub(super) fn start(self: &Arc<Self>, writer: &Arc<Writer>) -> Result<(), Error> {
         let (end, ended) = oneshot::channel();
         let uploading = Uploading::new(Arc::clone(self), Arc::clone(writer), self.phase.subscribe())?;
@@ -75,24 +75,24 @@ pub(super) struct Uploading {
     writer: Arc<Writer>,
     phase: watch::Receiver<Phase>,
     end: watch::Receiver<Position>,
-    /// Up to here the bucket has it.
+    /// The bucket has everything before this position.
     done: Position,
-    /// Up to here it is on its way.
+    /// Everything before this position is in flight or in the bucket.
     read: Position,
-    sent: VecDeque<(Sent, Durable)>,
-    /// Segments before these can be removed once they were kept long enough.
+    sent: VecDeque<(SentPart, Durable)>,
+    /// Segments that can be removed once kept long enough.
     spent: VecDeque<(Instant, u64)>,
-    /// Segments before this one were sealed because nothing came.
+    /// Segments before this one were sealed because nothing arrived.
     sealed: u64,
     file: PathBuf,
-    /// When the bucket took something last.
+    /// When the bucket last accepted something.
     last: Instant,
 }
 
 impl Uploading {
     pub(super) fn new(spool: Arc<Spool>, writer: Arc<Writer>, phase: watch::Receiver<Phase>) -> Result<Self, Error> {
         let (end, file) = (spool.end()?, spool.directory().join(PROGRESS));
-        // What cannot be read costs only that all of the log is sent again.
+        // If this cannot be read, the whole log is sent again.
         let progress: Progress = fs::read(&file)
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok())
@@ -124,13 +124,13 @@ impl Uploading {
         loop {
             if let Err(error) = self.send().await {
                 tracing::error!(%error, "the own log cannot be read, so what is in it does not reach the bucket; it is tried again");
-                sleep(PAUSE).await;
+                sleep(RETRY_DELAY).await;
             }
             let phase = *self.phase.borrow_and_update();
             if phase == Phase::End || phase == Phase::Finish && self.is_done() {
                 return;
             }
-            let is_full = self.bytes_on_the_way() >= ON_THE_WAY;
+            let is_full = self.bytes_on_the_way() >= MAX_IN_FLIGHT_BYTES;
             tokio::select! {
                 Some(result) = first(&mut self.sent) => match result {
                     Ok(_) => self.advance(),
@@ -142,7 +142,7 @@ impl Uploading {
                         tracing::warn!(%error, "the bucket did not take what is in the own log; it is sent again");
                         self.sent.clear();
                         self.read = self.done;
-                        sleep(PAUSE).await;
+                        sleep(RETRY_DELAY).await;
                     }
                 },
                 Ok(()) = self.end.changed(), if !is_full => {}
@@ -166,12 +166,12 @@ impl Uploading {
         self.sent.iter().map(|(sent, _)| sent.bytes).sum()
     }
 
-    /// Sends what is there and may be on its way.
+    /// Sends what is waiting, within the limit of bytes in flight.
     async fn send(&mut self) -> Result<(), Error> {
-        while self.bytes_on_the_way() < ON_THE_WAY && self.read < *self.end.borrow_and_update() {
+        while self.bytes_on_the_way() < MAX_IN_FLIGHT_BYTES && self.read < *self.end.borrow_and_update() {
             let (spool, from, level) = (Arc::clone(&self.spool), self.read, self.writer.how.level);
             let read = tokio::task::spawn_blocking(move || part(&spool, from, level)).await;
-            let Part { chunks, sent, damaged } = read.unwrap_or(Err(Error::Closed))?;
+            let LogPart { chunks, sent, damaged } = read.unwrap_or(Err(Error::Closed))?;
             if damaged > 0 {
                 self.spool.waiting.damaged.fetch_add(damaged, Ordering::Relaxed);
                 tracing::error!(bytes = damaged, "the own log is damaged: this does not reach the bucket");
@@ -189,7 +189,7 @@ impl Uploading {
         Ok(())
     }
 
-    /// Notes that the bucket has what was sent first.
+    /// Records that the bucket has the oldest part in flight.
     fn advance(&mut self) {
         let Some((sent, _)) = self.sent.pop_front() else { return };
         if sent.next.segment > self.done.segment {
@@ -204,7 +204,7 @@ impl Uploading {
         }
     }
 
-    /// Counts what waits.
+    /// Updates the counters of what waits.
     fn count(&self) {
         let bytes = match self.is_done() {
             true => 0,
@@ -223,7 +223,7 @@ impl Uploading {
             .map_err(failure)
     }
 
-    /// Removes segments that the bucket has, also the one that is written to, if nothing came for a while.
+    /// Removes segments that the bucket has, including the active one if nothing arrived for a while.
     async fn tidy_up(&mut self) -> Result<(), Error> {
         let end = *self.end.borrow();
         let is_idle = self.is_done() && self.last.elapsed() >= self.spool.kept;
@@ -232,7 +232,7 @@ impl Uploading {
             let sealed = tokio::task::spawn_blocking(move || spool.local.seal(end.segment)).await;
             sealed.unwrap_or(Err(Error::Closed))?;
             self.sealed = end.segment + 1;
-            // What came meanwhile may be in this segment or in the next one: it is spent once it is in the bucket.
+            // Chunks that arrived meanwhile may be in this segment or the next: then it is spent once they are uploaded.
             if *self.end.borrow() == end {
                 self.spent.push_back((self.last, self.sealed));
             }
@@ -251,29 +251,29 @@ impl Uploading {
     }
 }
 
-/// What became of the first; `None`: nothing is on its way.
-async fn first(sent: &mut VecDeque<(Sent, Durable)>) -> Option<Result<Receipt, Error>> {
+/// The result of the oldest part in flight; `None`: nothing is in flight.
+async fn first(sent: &mut VecDeque<(SentPart, Durable)>) -> Option<Result<Receipt, Error>> {
     let (_, durable) = sent.front_mut()?;
     Some(durable.await.unwrap_or(Err(Error::Closed)))
 }
 
 /// A part of the log, ready to be sent.
-struct Part {
+struct LogPart {
     chunks: Vec<Prepared>,
-    sent: Sent,
-    /// Bytes that cannot be read.
+    sent: SentPart,
+    /// Bytes that could not be read.
     damaged: u64,
 }
 
-fn part(spool: &Spool, from: Position, level: Option<i32>) -> Result<Part, Error> {
+fn part(spool: &Spool, from: Position, level: Option<i32>) -> Result<LogPart, Error> {
     let limits = ArrivalLimits {
-        bytes: AT_ONCE,
+        bytes: READ_BYTES,
         latest: u64::MAX,
     };
     let arrivals = spool.local.read_arrivals(from, limits)?;
-    let mut part = Part {
+    let mut part = LogPart {
         chunks: Vec::with_capacity(arrivals.chunks.len()),
-        sent: Sent {
+        sent: SentPart {
             next: arrivals.next,
             bytes: 0,
             since: arrivals.chunks.first().map_or(0, |arrival| arrival.time),

@@ -1,4 +1,4 @@
-//! The databases of all writers below a prefix: the own one is read where it is written, the others by following what is in the bucket.
+//! Views of all writers' databases: this bridge's own through its writer, the others through readers that follow the bucket.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -15,36 +15,36 @@ use super::entry::{Entry, Range, now_millis};
 use super::keys::{self, ByOwner};
 use super::merged::Databases;
 use super::place::{Place, database, unread};
-use super::purge::{self, Due};
+use super::purge::{self, PurgeSchedule};
 use super::runtime;
 use super::spool::Spool;
 use super::spool_scan::SpoolScan;
 use crate::store::clock::now;
 use crate::store::error::Error;
 
-/// Blocks of all databases of the process that are kept in memory.
+/// Bytes of blocks cached in memory for all databases of the process.
 const CACHED_BLOCKS: u64 = 32 << 20;
 
-/// Their filters and indexes. Each write asks them whether it is a replay, so the blocks of what is read must not take their place.
+/// Bytes of cached filters and indexes. Every write checks them for repeats, so blocks of data being read must not evict them.
 const CACHED_FILTERS: u64 = 64 << 20;
 
-/// Bits of a filter for each key: one key in a thousand is looked for in vain. Each write asks all tables for keys that are in none, and
-/// a block that is read in vain is a request.
+/// Filter bits for each key, for one false positive in a thousand. Each write asks all tables for keys that none has, and
+/// every block read in vain is a request.
 const FILTER_BITS: u32 = 14;
 
-/// What a reader keeps in memory of another writer's database that is not in tables yet.
+/// Bytes of another writer's unflushed data that a reader keeps in memory.
 const REPLAYED_BYTES: u64 = 32 << 20;
 
-/// Other servers come rarely: to look for them is a request that costs ten times what the others do.
-const POLLS: u32 = 10;
+/// Polls between two looks for new servers. They are rare, and listing costs ten times as much as other requests.
+const LOOK_POLLS: u32 = 10;
 
-/// A database that is read, or what is read like one.
+/// A database to read, or the spool, which is read like one.
 #[derive(Clone)]
 pub(super) enum Source {
     Own(Db),
-    /// What waits for the own database.
+    /// Chunks waiting for this bridge's own database.
     Spool(Arc<Spool>, Arc<Deletions>),
-    /// Without what was deleted and is in it still.
+    /// Another writer's database; hides deleted data that is still in it.
     Other(Arc<DbReader>, Arc<Deletions>),
 }
 
@@ -53,14 +53,14 @@ impl Source {
         let found = match self {
             Self::Own(db) => db.get_key_value(key).await?,
             Self::Other(reader, _) => reader.get_key_value(key).await?,
-            // Nobody asks it for a key: it is scanned.
+            // Unused: the spool is only scanned.
             Self::Spool(..) => None,
         };
         let (found, millis) = (found.map(Entry::from), now_millis());
         Ok(found.filter(|entry| !entry.is_over(millis)).map(|entry| entry.value))
     }
 
-    /// Keys with a prefix, in a range behind it.
+    /// Scans the keys with a prefix, within a range behind it.
     pub(super) async fn scan(&self, prefix: &[u8], range: Range, order: IterationOrder) -> Result<Scan, slatedb::Error> {
         let options = ScanOptions::default()
             .with_order(order)
@@ -87,10 +87,10 @@ impl Source {
     }
 }
 
-/// Where entries come from.
+/// Where a scan gets its entries.
 enum Entries {
     Database(DbIterator),
-    /// Those that were read, and what reads others; `None`: there are none.
+    /// The entries read ahead, and the scan that reads more; `None`: it is at its end.
     Spool(VecDeque<Entry>, Option<SpoolScan>),
 }
 
@@ -112,16 +112,16 @@ impl Entries {
     }
 }
 
-/// Does what waits for the disk.
+/// Runs work that waits for the disk.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, slatedb::Error> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed));
     done.map_err(|error| slatedb::Error::unavailable(error.to_string()))
 }
 
-/// Entries of a database without those that retention removes: the engine gives them until it merges their table.
+/// The entries of a database, without expired ones: the engine returns those until it merges their table.
 pub(super) struct Scan {
     entries: Entries,
-    /// When it began, milliseconds since 1970.
+    /// When the scan began, in milliseconds since 1970.
     millis: i64,
     deletions: Option<Arc<Deletions>>,
 }
@@ -138,14 +138,14 @@ impl Scan {
     }
 }
 
-/// The filters of all databases; readers must have those of the writer.
+/// The filters of all databases; readers must use those of the writer.
 pub(super) fn filters() -> Vec<Arc<dyn FilterPolicy>> {
     vec![Arc::new(
         BloomFilterPolicy::new(FILTER_BITS).with_prefix_extractor(Arc::new(ByOwner)),
     )]
 }
 
-/// A cache for the databases below a prefix, each under its own number.
+/// A cache shared by the databases below a prefix, each with its own number.
 #[derive(Clone)]
 pub(super) struct Cache(Arc<dyn DbCache>);
 
@@ -168,7 +168,7 @@ impl Cache {
         ))
     }
 
-    /// The cache, and the number of a writer's database in it.
+    /// The cache, and the number of a writer's database.
     pub(super) fn of(&self, writer: &str) -> (Arc<dyn DbCache>, u64) {
         let number = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -177,8 +177,8 @@ impl Cache {
     }
 }
 
-/// The name of the own database, the database, and what waits for it.
-pub(super) type Own = Option<(String, Db, Option<Arc<Spool>>)>;
+/// The name of this bridge's database, the database, and its spool.
+pub(super) type OwnDatabase = Option<(String, Db, Option<Arc<Spool>>)>;
 
 /// The databases of all writers.
 pub(super) struct Views {
@@ -189,14 +189,14 @@ pub(super) struct Views {
     others: RwLock<BTreeMap<String, Other>>,
     poll: Duration,
     deletions: Arc<Deletions>,
-    /// When what was deleted is to be removed from the tables of the own database.
-    due: Due,
+    /// When to purge deleted data from the tables of this bridge's database.
+    due: PurgeSchedule,
 }
 
 /// Another writer's database.
 enum Other {
     Open(Arc<DbReader>),
-    /// Its chunks are in another database: it is read until the next look, when that one is seen as it is now.
+    /// Its chunks are in another database. It is read until the next look, when the current state of that one is visible.
     Merged(Arc<DbReader>),
     /// Why it cannot be read.
     Unreadable(String),
@@ -209,8 +209,8 @@ impl std::fmt::Debug for Views {
 }
 
 impl Views {
-    /// Opens the databases that are there, and keeps looking for others.
-    pub(super) async fn open(place: Place, cache: Cache, own: Own, poll: Duration) -> Result<Arc<Self>, Error> {
+    /// Opens the existing databases, and keeps looking for new ones.
+    pub(super) async fn open(place: Place, cache: Cache, own: OwnDatabase, poll: Duration) -> Result<Arc<Self>, Error> {
         let (own, spool) = own.map(|(writer, db, spool)| ((writer, db), spool)).unzip();
         let views = Arc::new(Self {
             place,
@@ -220,7 +220,7 @@ impl Views {
             others: RwLock::default(),
             poll,
             deletions: Arc::default(),
-            due: Due::default(),
+            due: PurgeSchedule::default(),
         });
         views.look().await?;
         if let Some((_, db)) = &views.own
@@ -248,18 +248,18 @@ impl Views {
         self.own.as_ref().map(|(_, db)| db.clone())
     }
 
-    /// The writers whose databases are there.
+    /// How many writers have databases.
     pub(super) fn writers(&self) -> usize {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner).len();
         others + usize::from(self.own.is_some())
     }
 
-    /// Those of them that can be read.
+    /// How many of them can be read.
     pub(super) fn readable(&self) -> usize {
         self.writers() - self.unreadable().len()
     }
 
-    /// What can be read, the own database first.
+    /// Everything that can be read, this bridge's own database first.
     pub(super) fn sources(&self) -> Vec<Source> {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
         let spool = self.spool.iter();
@@ -272,7 +272,7 @@ impl Views {
         own.chain(others).collect()
     }
 
-    /// The databases of others by their names, or why they cannot be read.
+    /// The other writers' databases by name, or why one cannot be read.
     pub(super) fn by_name(&self) -> Vec<(String, Result<Source, String>)> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let others = others.iter().map(|(writer, other)| match other {
@@ -294,12 +294,12 @@ impl Views {
         unreadable.collect()
     }
 
-    /// Removes what was deleted from the tables of the own database, some time after this.
+    /// Schedules a purge of deleted data from the tables of this bridge's database.
     pub(super) fn purge_later(&self, from: u64) {
         self.due.set(from);
     }
 
-    /// Starts to remove it, if it is time.
+    /// Starts the purge if it is due.
     fn purge_if_due(self: &Arc<Self>) {
         let Some((id, db)) = self.own.clone().filter(|_| self.due.take(now(), self.poll)) else {
             return;
@@ -315,7 +315,7 @@ impl Views {
         });
     }
 
-    /// Opens the database of another writer as it is now.
+    /// Opens the current state of another writer's database.
     pub(super) async fn open_now(&self, writer: &str) -> Result<Source, slatedb::Error> {
         let reader = self.open_other(writer).await?;
         Ok(Source::Other(Arc::new(reader), Arc::clone(&self.deletions)))
@@ -334,7 +334,7 @@ impl Views {
         });
     }
 
-    /// Opens the databases that came since the last look, and again those whose reader gave up.
+    /// Opens databases created since the last look, and reopens those whose reader failed.
     async fn look(&self) -> Result<(), Error> {
         self.look_for_deletions().await?;
         let own = self.own.as_ref().map(|(id, _)| id.as_str());
@@ -351,7 +351,7 @@ impl Views {
             let path = database(&self.place, &writer);
             let other = match self.open_other(&writer).await {
                 Ok(reader) => Other::Open(Arc::new(reader)),
-                // Its writer has only begun to make it.
+                // Its writer has only begun to create it.
                 Err(_) if !self.place.has(&path.join("manifest")).await? => continue,
                 Err(error) => {
                     tracing::warn!(writer, %error, "the database of a writer cannot be read");
@@ -380,10 +380,10 @@ impl Views {
     }
 }
 
-/// Looks for new writers, every so many polls, until the store is gone.
+/// Looks for new writers until the store is dropped.
 async fn follow(views: Weak<Views>, poll: Duration) {
     loop {
-        tokio::time::sleep(poll * POLLS).await;
+        tokio::time::sleep(poll * LOOK_POLLS).await;
         let Some(views) = views.upgrade() else { return };
         if let Err(error) = views.look().await {
             tracing::warn!(%error, "cannot look for other writers");

@@ -1,5 +1,5 @@
-//! The writer of a database. One task takes what waits, leaves out what is there already, and writes the rest as one batch; another
-//! answers once batches are durable, in their order. The engine writes what came within its flush interval as one object.
+//! The writer of a database. One task takes the waiting requests, leaves out stored chunks, and writes the rest as one batch;
+//! another answers, in order, once batches are durable. The engine writes what arrives within its flush interval as one object.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use super::prepare::Prepared;
 use super::recent::Recent;
 use super::records::Counter;
 use super::runtime;
-use super::writer_state::{Acknowledged, Asker, Job, State, lock, position};
+use super::writer_state::{Acknowledged, Asker, Job, WriterState, lock, position};
 use super::writing::{Writing, answer, watch_for_others};
 use crate::store::chunk::Chunk;
 use crate::store::clock::now;
@@ -24,28 +24,27 @@ use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::{OnAppended, Receipt};
 
-/// A request that is not durable after this long is answered with an error. It may be stored nevertheless; sent again, it is a replay.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+/// A request that is not durable after this long is answered with an error. It may still get stored; sent again, it is a repeat.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Nobody waits so long.
+/// Stands for no timeout.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// How a writer writes.
+/// Settings of a writer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct How {
+pub(super) struct WriterSettings {
     /// The level of zstd for messages.
     pub(super) level: Option<i32>,
-    /// How long what is written is kept.
+    /// WriterSettings long entries are kept.
     pub(super) ttl: Option<Duration>,
-    /// So many bytes wait to be durable at most.
+    /// Maximum bytes that may wait to be durable.
     pub(super) in_flight_bytes: usize,
 }
 
-/// Writes to a database.
 pub(super) struct Writer {
     pub(super) db: Db,
-    pub(super) how: How,
-    state: Arc<State>,
+    pub(super) how: WriterSettings,
+    state: Arc<WriterState>,
     jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
     on_cores: OnCores,
@@ -59,15 +58,15 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts the tasks of a writer whose database is open.
+    /// Starts the tasks of a writer on an open database.
     pub(super) fn start(
         ownership: Ownership,
         id: &str,
         db: Db,
         counter: Counter,
-        (how, deletions): (How, Arc<Deletions>),
+        (how, deletions): (WriterSettings, Arc<Deletions>),
     ) -> Result<Self, Error> {
-        let state = Arc::new(State {
+        let state = Arc::new(WriterState {
             id: id.to_owned(),
             end: watch::Sender::new(position(counter.next)),
             waiting: AtomicUsize::new(0),
@@ -105,7 +104,7 @@ impl Writer {
         })
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &WriterState {
         &self.state
     }
 
@@ -117,7 +116,7 @@ impl Writer {
         self.state.appended.load(Ordering::Relaxed)
     }
 
-    /// Bytes of all messages of the database.
+    /// Total size of the messages in the database.
     pub(super) fn stored(&self) -> u64 {
         self.state.stored.load(Ordering::Relaxed)
     }
@@ -131,7 +130,7 @@ impl Writer {
         &self.state.acknowledged
     }
 
-    /// Whether it takes chunks now.
+    /// Whether it accepts chunks now.
     pub(super) fn ready(&self) -> Result<(), Error> {
         match self.state.failure() {
             Some(failure) => Err(failure),
@@ -160,7 +159,7 @@ impl Writer {
             Err(error) => return done(Err(error)),
         };
         let (level, state) = (self.how.level, Arc::clone(&self.state));
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + ANSWER_TIMEOUT;
         self.on_cores.run(&handle, move || {
             let chunks = chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
             let asker = Asker { bytes, until, done };
@@ -168,7 +167,7 @@ impl Writer {
         });
     }
 
-    /// Writes a chunk that is ready, and waits until it is durable.
+    /// Writes a prepared chunk, and waits until it is durable.
     pub(super) async fn put(&self, chunk: Prepared) -> Result<Receipt, Error> {
         let Some(sender) = lock(&self.jobs).clone() else {
             return Err(Error::Closed);
@@ -178,7 +177,7 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         let asker = Asker {
             bytes,
-            until: Instant::now() + PATIENCE,
+            until: Instant::now() + ANSWER_TIMEOUT,
             done: Box::new(move |result| {
                 let _ = answer.send(result);
             }),
@@ -192,7 +191,7 @@ impl Writer {
         Ok(receipt)
     }
 
-    /// Writes chunks that are in the own log. Nobody waits for an answer, so none of them is late.
+    /// Writes chunks from the spool. No client waits for the result, so there is no timeout.
     pub(super) fn upload(&self, chunks: Vec<Prepared>) -> oneshot::Receiver<Result<Receipt, Error>> {
         let (answer, answered) = oneshot::channel();
         let bytes = chunks.iter().map(|chunk| chunk.packed.len()).sum();
@@ -210,7 +209,7 @@ impl Writer {
         answered
     }
 
-    /// Counts bytes that wait, unless they are too many. A request that comes alone is always taken.
+    /// Counts the bytes as waiting, unless there would be too many. A request is always accepted if nothing else waits.
     fn room_for(&self, bytes: usize) -> Result<(), Error> {
         if let Some(failure) = self.state.failure() {
             return Err(failure);
@@ -223,7 +222,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes nothing more, and waits until what waits is durable.
+    /// Accepts nothing more, and waits until everything is durable.
     pub(super) fn close(&self) {
         drop(lock(&self.jobs).take());
         let ended = lock(&self.ended).take();
@@ -239,7 +238,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let db = self.db.clone();
-        // Everything acknowledged is durable; closing only spares the next start some work.
+        // Everything acknowledged is durable; closing the database only saves the next start some work.
         if let Ok(handle) = runtime::handle() {
             handle.spawn(async move {
                 let _ = db.close().await;
@@ -248,7 +247,7 @@ impl Drop for Writer {
     }
 }
 
-fn send(sender: &mpsc::UnboundedSender<Job>, state: &State, job: Job) {
+fn send(sender: &mpsc::UnboundedSender<Job>, state: &WriterState, job: Job) {
     if let Err(refused) = sender.send(job) {
         let Asker { bytes, done, .. } = refused.0.asker;
         state.waiting.fetch_sub(bytes, Ordering::AcqRel);

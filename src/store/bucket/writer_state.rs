@@ -1,4 +1,4 @@
-//! What the tasks of a writer share.
+//! WriterState shared by the tasks of a writer.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::{OnAppended, Receipt};
 
-/// Chunks that wait to be written, and who wants to know.
+/// Chunks waiting to be written, and their asker.
 pub(super) struct Job {
     pub(super) chunks: Vec<Prepared>,
     pub(super) asker: Asker,
 }
 
-/// Who wants to know what became of chunks.
+/// A request's deadline and callback.
 pub(super) struct Asker {
-    /// What the chunks take in memory.
+    /// Size of the chunks in memory.
     pub(super) bytes: usize,
     pub(super) until: Instant,
     pub(super) done: OnAppended<Receipt>,
@@ -31,24 +31,24 @@ pub(super) struct Asker {
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
     pub(super) batches: AtomicU64,
-    /// All together, from when they were written.
+    /// Sum of the times from write to durability.
     pub(super) milliseconds: AtomicU64,
 }
 
-/// What others see of a writer.
+/// WriterState of a writer that others see.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct WriterState {
     pub(super) id: String,
     pub(super) end: watch::Sender<Position>,
     /// Bytes of chunks that are not durable yet.
     pub(super) waiting: AtomicUsize,
-    /// Bytes of messages that were appended.
+    /// Total size of the appended messages.
     pub(super) appended: AtomicU64,
-    /// Of these, bytes of what did not come through the own log, where there is one.
+    /// The part of `appended` that did not pass through the spool.
     pub(super) posted: AtomicU64,
-    /// Bytes of all messages of the database.
+    /// Total size of the messages in the database.
     pub(super) stored: AtomicU64,
-    /// Whether something waits longer than anyone does.
+    /// Whether something has been waiting for longer than the answer timeout.
     pub(super) slow: AtomicBool,
     pub(super) acknowledged: Acknowledged,
     pub(super) failure: Mutex<Option<Error>>,
@@ -58,7 +58,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the chunk with this number is in the order of arrival.
+/// Position of a chunk in the order of arrival.
 pub(super) fn position(number: u64) -> Position {
     Position {
         segment: 1,
@@ -66,8 +66,8 @@ pub(super) fn position(number: u64) -> Position {
     }
 }
 
-impl State {
-    /// What an error of the engine means.
+impl WriterState {
+    /// Converts an error of the engine.
     pub(super) fn failed(&self, doing: &'static str, error: slatedb::Error) -> Error {
         if error.kind() == ErrorKind::Closed(CloseReason::Fenced) {
             return self.fenced();
@@ -81,7 +81,7 @@ impl State {
         fenced
     }
 
-    /// Why it takes nothing more.
+    /// Why it accepts nothing more, if so.
     pub(super) fn failure(&self) -> Option<Error> {
         lock(&self.failure).clone()
     }

@@ -16,7 +16,7 @@ use crate::store::error::Error;
 use crate::store::listed_writer::ListedWriter;
 use crate::store::options::BucketOptions;
 
-/// All writers below a prefix, by name. Reads, and writes nothing.
+/// All writers below a prefix, by name. Only reads.
 pub(in crate::store) fn writers(bucket: &BucketOptions) -> Result<Vec<ListedWriter>, Error> {
     let place = Place::of(&bucket.url)?.below(&bucket.folder);
     let poll = bucket.poll_interval;

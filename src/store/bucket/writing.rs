@@ -1,4 +1,4 @@
-//! The tasks of a writer: one writes, one answers once batches are durable, one looks out for another process.
+//! The tasks of a writer: one writes, one answers once batches are durable, one watches for another process.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,55 +18,55 @@ use super::ownership::Ownership;
 use super::prepare::Prepared;
 use super::recent::Recent;
 use super::records::{Counter, Head};
-use super::writer_state::{Asker, Job, State, position};
+use super::writer_state::{Asker, Job, WriterState, position};
 use crate::store::chunk::ChunkKind;
 use crate::store::clock::now;
 use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::Receipt;
 
-/// So many requests are written as one batch at most.
-const TOGETHER: usize = 256;
+/// Maximum requests in one batch.
+const MAX_BATCH_REQUESTS: usize = 256;
 
-/// So many keys are looked up one after the other before others are looked up beside them.
-const IN_A_ROW: usize = 32;
+/// Keys looked up one after the other by one task; more keys are looked up by further tasks.
+const LOOKUPS_PER_TASK: usize = 32;
 
-/// What waits to be durable.
-pub(super) struct Written {
+/// A batch that is not durable yet.
+pub(super) struct PendingBatch {
     askers: Vec<(Asker, Receipt)>,
-    /// `None`: all of it was there already, and so was all before it.
+    /// `None`: this batch and all before it were stored already.
     handle: Option<WriteHandle>,
     end: Position,
     bytes: u64,
     at: Instant,
-    /// Before it was written, nanoseconds since 1970; `None`: nothing was.
+    /// A time just before the write, nanoseconds since 1970; `None`: nothing was written.
     written: Option<u64>,
 }
 
 /// The task that writes.
 pub(super) struct Writing {
     pub(super) db: Db,
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<WriterState>,
     pub(super) counter: Counter,
     pub(super) ttl: Option<Duration>,
-    pub(super) written: mpsc::UnboundedSender<Written>,
+    pub(super) written: mpsc::UnboundedSender<PendingBatch>,
     pub(super) deletions: Arc<Deletions>,
     pub(super) recent: Recent,
 }
 
 impl Writing {
     pub(super) async fn run(mut self, mut waiting: mpsc::UnboundedReceiver<Job>) {
-        // What nothing is added to is durable once the batch before it is.
+        // A batch that adds nothing is durable once the one before it is.
         let mut last = None;
         let mut jobs = Vec::new();
-        while waiting.recv_many(&mut jobs, TOGETHER).await > 0 {
+        while waiting.recv_many(&mut jobs, MAX_BATCH_REQUESTS).await > 0 {
             let time = now();
             let (chunks, askers): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.chunks, job.asker)).unzip();
             match self.commit(&chunks).await {
                 Ok((handle, receipts, bytes)) => {
                     let written = handle.as_ref().map(|_| time);
                     last = handle.or(last);
-                    let written = Written {
+                    let written = PendingBatch {
                         askers: askers.into_iter().zip(receipts).collect(),
                         handle: last.clone(),
                         end: position(self.counter.next),
@@ -86,9 +86,9 @@ impl Writing {
         }
     }
 
-    /// Gives a receipt for each request.
+    /// Writes the new chunks; returns a receipt for each request.
     async fn commit(&mut self, requests: &[Vec<Prepared>]) -> Result<(Option<WriteHandle>, Vec<Receipt>, u64), Error> {
-        // What is deleted meanwhile was written before, and is found, or comes later, and is left out.
+        // With the lock held, a deletion either finds a chunk because it is written, or the chunk is left out here.
         let deletions = Arc::clone(&self.deletions);
         let _writing = deletions.writing.lock().await;
         let mut known = self.known(requests).await.map_err(|error| self.state.failed("read", error))?;
@@ -102,7 +102,7 @@ impl Writing {
                 let items = usize::try_from(chunk.head.items).unwrap_or(usize::MAX);
                 let session = chunk.owner.session_name();
                 if chunk.owner.trace_id().is_some_and(|trace_id| deletions.has(trace_id))
-                    // It came before, and waited in the own log.
+                    // It waited in the spool while its session was deleted.
                     || session.is_some_and(|session| chunk.head.arrival > 0 && deletions.has_loose(session, chunk.head.arrival))
                 {
                     receipt.deleted += items;
@@ -133,17 +133,17 @@ impl Writing {
         Ok((Some(handle), receipts, bytes))
     }
 
-    /// The heads of chunks that are there already.
+    /// The heads of chunks that are stored already.
     async fn known(&mut self, requests: &[Vec<Prepared>]) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
         let now = now();
         let chunks = requests.iter().flatten().filter(|chunk| chunk.kind != ChunkKind::Metrics);
         let chunks = chunks.filter(|chunk| self.recent.may_be_there(chunk, now));
         let keys: Vec<Bytes> = chunks.map(|chunk| chunk.owner.head(&chunk.digest)).collect();
-        if keys.len() <= IN_A_ROW {
+        if keys.len() <= LOOKUPS_PER_TASK {
             return look_up(self.db.clone(), keys).await;
         }
         let mut tasks = tokio::task::JoinSet::new();
-        for some in keys.chunks(IN_A_ROW) {
+        for some in keys.chunks(LOOKUPS_PER_TASK) {
             tasks.spawn(look_up(self.db.clone(), some.to_vec()));
         }
         let mut known = HashMap::new();
@@ -168,13 +168,13 @@ async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slate
 
 /// Answers once batches are durable.
 pub(super) async fn answer(
-    state: Arc<State>,
+    state: Arc<WriterState>,
     mut ownership: Ownership,
-    mut durable: mpsc::UnboundedReceiver<Written>,
+    mut durable: mpsc::UnboundedReceiver<PendingBatch>,
     end: oneshot::Sender<()>,
 ) {
     while let Some(written) = durable.recv().await {
-        let Written {
+        let PendingBatch {
             mut askers,
             handle,
             end,
@@ -224,8 +224,8 @@ fn tell(askers: &mut Vec<(Asker, Receipt)>, result: &Result<(), Error>) {
     }
 }
 
-/// Notices another process with the same id also where nothing is written.
-pub(super) async fn watch_for_others(state: Arc<State>, mut status: watch::Receiver<slatedb::DbStatus>) {
+/// Notices another process with the same id even if nothing is written.
+pub(super) async fn watch_for_others(state: Arc<WriterState>, mut status: watch::Receiver<slatedb::DbStatus>) {
     let closed = status.wait_for(|status| status.close_reason.is_some()).await;
     if closed.is_ok_and(|status| status.close_reason == Some(CloseReason::Fenced)) {
         tracing::error!(

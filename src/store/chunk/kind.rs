@@ -11,7 +11,7 @@ pub enum ChunkKind {
     Logs,
     /// Log records without a trace, of one session.
     LooseLogs,
-    /// Metrics, the whole request: an `ExportMetricsServiceRequest`. The index does not know it.
+    /// Metrics, the whole request: an `ExportMetricsServiceRequest`. Not in the index.
     Metrics,
 }
 

@@ -1,4 +1,4 @@
-//! Checks the index with SQLite's integrity check. That reads all of it, so it can be ended early.
+//! Checks the index with SQLite's integrity check, which reads all of it and can be interrupted.
 
 use std::fs::File;
 use std::io;
@@ -12,27 +12,27 @@ use rusqlite::{Connection, ErrorCode};
 use super::connection::{FILE, code, failure, is_corrupt, open_beside};
 use crate::store::error::Error;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) enum Checked {
-    /// Nothing.
+    /// No fault was found.
     Whole,
-    /// This; lists and documents may lack what the log contains.
+    /// This fault was found; lists and documents may lack what the log contains.
     Damaged(String),
-    /// It was ended before its end.
+    /// The check was interrupted.
     Unfinished,
 }
 
-/// How long opening a store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
-/// beside the work.
-const AT_OPENING: Duration = Duration::from_secs(1);
+/// How long opening a store waits for the check: enough for about 200 MiB, 800,000 traces. A larger index is checked in the
+/// background.
+const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Says for the next start that the index is damaged.
+/// The file that tells the next start that the index is damaged.
 fn mark(directory: &Path) -> PathBuf {
     directory.join("index.damaged")
 }
 
-/// Checks the index of a store that is opened. An earlier check may have found it damaged.
+/// Checks the index when a store is opened. An earlier check may have found it damaged.
 pub(in crate::store) fn check_at_opening(directory: &Path) -> Result<Checked, Error> {
     if !directory.join(FILE).exists() {
         return Ok(Checked::Whole);
@@ -41,20 +41,20 @@ pub(in crate::store) fn check_at_opening(directory: &Path) -> Result<Checked, Er
         return Ok(Checked::Damaged("an earlier check found damage".to_owned()));
     }
     let begin = Instant::now();
-    check(directory, &|| begin.elapsed() > AT_OPENING)
+    check(directory, &|| begin.elapsed() > OPENING_TIMEOUT)
 }
 
-/// Checks the index of a store that is in use, until `ended` returns true. If it is damaged, the next start rebuilds it.
+/// Checks the index of an open store until `ended` returns true. If it is damaged, the next start rebuilds it.
 pub(in crate::store) fn check_in_use(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked, Error> {
     let checked = check(directory, ended)?;
     if let Checked::Damaged(_) = checked {
-        // Without it the next start may find the same by itself.
+        // If this fails, the next start may still find the damage itself.
         let _ = File::create(mark(directory));
     }
     Ok(checked)
 }
 
-/// Forgets that the index was damaged: there is a new one.
+/// Removes the mark once there is a new index.
 pub(super) fn forget(directory: &Path) -> io::Result<()> {
     match std::fs::remove_file(mark(directory)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,5 +1,5 @@
-//! Checkpoints beside the thread that commits: what SQLite's journal has goes into the file. That syncs both, for longer than a commit
-//! may take.
+//! Checkpoints on a thread of their own: they copy SQLite's journal into the file and sync both, which takes longer than a
+//! commit may.
 
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -9,17 +9,17 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::connection::{MOST_PAGES, open_beside};
+use super::connection::{MAX_JOURNAL_PAGES, open_beside};
 
-/// After so many pages of the journal (of 4 KiB) a checkpoint begins beside the commits.
-const PAGES: i32 = 4_000;
+/// Journal pages (of 4 KiB) after which a checkpoint starts on the thread.
+const CHECKPOINT_PAGES: i32 = 4_000;
 
-/// Makes the checkpoints of a connection, from the first one that is wanted on. This is dropped before the connection: which then
-/// is the last one, and leaves no journal behind.
+/// Makes the checkpoints of a connection, on a thread started at first need. Dropped before the connection, so that the
+/// connection is the last one to close and leaves no journal behind.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints(Arc<Mutex<Option<Thread>>>);
 
-/// It ends when nobody can ask it any more.
+/// The thread ends once `asked` is dropped.
 #[derive(Debug)]
 struct Thread {
     asked: SyncSender<()>,
@@ -28,7 +28,7 @@ struct Thread {
 
 impl Checkpoints {
     pub(super) fn of(connection: &mut Connection, directory: &Path) -> rusqlite::Result<Self> {
-        Self::after(connection, directory, PAGES, MOST_PAGES)
+        Self::after(connection, directory, CHECKPOINT_PAGES, MAX_JOURNAL_PAGES)
     }
 
     fn after(connection: &mut Connection, directory: &Path, begin: i32, most: i32) -> rusqlite::Result<Self> {
@@ -52,7 +52,7 @@ impl Checkpoints {
             if let Some(thread) = &*thread
                 && pages < most
             {
-                // One that is asked for already finds these pages, too.
+                // A checkpoint already requested covers these pages, too.
                 let _ = thread.asked.try_send(());
                 return Ok(());
             }

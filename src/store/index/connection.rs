@@ -13,13 +13,13 @@ use crate::store::log::Position;
 /// The file's name in the data directory.
 pub const FILE: &str = "index.sqlite";
 
-/// The journal begins anew only when a checkpoint finds that nothing was added meanwhile. Where commits never pause, one of them
-/// makes the checkpoint after so many pages.
-pub(super) const MOST_PAGES: i32 = 16_000;
+/// Journal pages after which a commit makes the checkpoint itself: the journal restarts only when a checkpoint finds that
+/// nothing was added meanwhile, which never happens if commits do not pause.
+pub(super) const MAX_JOURNAL_PAGES: i32 = 16_000;
 
 pub(in crate::store) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error {
     move |source| {
-        // Rebuilding the index would not help: it takes the same room.
+        // Rebuilding the index would not help: it needs the same room.
         let is_full = source.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let source = Arc::new(source);
         match is_full {
@@ -29,12 +29,12 @@ pub(in crate::store) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error)
     }
 }
 
-/// Opens the index for writing, and makes it if it is not there.
+/// Opens the index for writing, creating it if needed.
 pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
     connection
         .execute_batch(&format!(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {MOST_PAGES};
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {MAX_JOURNAL_PAGES};
              PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000;"
         ))
         .map_err(failure("set up"))?;
@@ -43,7 +43,7 @@ pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// An empty index that is gone when it is closed. What does not fit into memory goes into a file without a name.
+/// An empty index that is deleted when it is closed. What does not fit into memory goes into an unnamed file.
 pub(super) fn temporary() -> Result<Connection, Error> {
     let connection = Connection::open("").map_err(failure("open"))?;
     connection
@@ -54,7 +54,7 @@ pub(super) fn temporary() -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Keeps SQLite from planning a statement again for each bound value.
+/// Keeps SQLite from planning a statement again for different bound values.
 fn keep_plans(connection: &Connection) -> Result<(), Error> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
@@ -62,16 +62,16 @@ fn keep_plans(connection: &Connection) -> Result<(), Error> {
         .map_err(failure("set up"))
 }
 
-/// The next commit of this connection is on the disk when it returns, with all commits before it. What is removed from the log
-/// afterwards must be gone from the index.
+/// Makes the next commit of this connection durable when it returns, with all commits before it. Data that is then removed
+/// from the log must be gone from the index.
 pub(in crate::store) fn make_durable(connection: &Connection) -> Result<(), Error> {
     connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failure("set up"))
 }
 
-/// Opens the index for reading beside the writer of this process. Not a read-only connection: whichever connection
-/// closes last puts the journal back into the file.
+/// Opens the index for reading next to the writer of this process. Not a read-only connection: whichever connection closes
+/// last must put the journal into the file.
 pub(in crate::store) fn open_beside(directory: &Path) -> Result<Connection, Error> {
-    // A file that is not there is not made: it would be an index without any trace.
+    // Never creates the file: it would be an index without any trace.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(directory.join(FILE), flags).map_err(failure("open"))?;
     connection
@@ -82,24 +82,24 @@ pub(in crate::store) fn open_beside(directory: &Path) -> Result<Connection, Erro
 }
 
 const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-/// What a reader is set to; that it can read is tried at once.
+/// Sets up a reader, and tests at once that it can read.
 const READER: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
 
-/// Opens the index for reading. Its tables may be of another version.
+/// Opens the index for reading. Its tables may have another version.
 pub(in crate::store) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(directory.join(FILE), READ_ONLY).map_err(failure("open"))?;
     keep_plans(&connection)?;
     let Err(error) = connection.execute_batch(READER) else {
         return Ok(connection);
     };
-    // On a medium that nobody can write to, SQLite cannot make its shared memory; then nobody else writes either.
+    // On a read-only medium SQLite cannot create its shared memory; then no other process writes either.
     if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         return Err(failure("open")(error));
     }
     open_immutable(directory).map_err(|_| failure("open")(error))
 }
 
-/// Opens an index that nobody writes to: without a lock, and without a file beside it.
+/// Opens an index that no process writes to: without a lock, and without creating files.
 pub(super) fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
     let path = directory.join(FILE);
     let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -109,11 +109,11 @@ pub(super) fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// That queries fit the tables.
+/// Checks that the tables have the version that the queries expect.
 ///
 /// # Errors
 ///
-/// They are of another version, or cannot be read.
+/// They have another version, or cannot be read.
 pub(in crate::store) fn check_version(connection: &Connection) -> Result<(), Error> {
     match schema::version(connection).map_err(failure("read"))? {
         schema::VERSION => Ok(()),
@@ -124,7 +124,7 @@ pub(in crate::store) fn check_version(connection: &Connection) -> Result<(), Err
     }
 }
 
-/// SQLite's error code, if it is SQLite's error.
+/// SQLite's error code, if the cause is an error of SQLite.
 pub(super) fn code(error: &Cause) -> Option<ErrorCode> {
     error.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
 }
@@ -134,7 +134,7 @@ pub(in crate::store) fn is_corrupt(error: &Cause) -> bool {
     matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// Up to where the index covers the log.
+/// Up to which position the index covers the log.
 pub(in crate::store) fn covered(connection: &Connection) -> Result<Position, Error> {
     connection
         .query_row("SELECT segment, offset FROM covered", [], |row| {

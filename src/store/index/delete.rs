@@ -1,4 +1,4 @@
-//! Deleting traces and sessions on request: which rows there are, and removing them so that nothing of them stays in the file.
+//! Deleting traces and sessions on request: finding their rows, and removing them without leaving traces of them in the file.
 
 use rusqlite::{Connection, Row, TransactionBehavior};
 
@@ -9,7 +9,7 @@ use crate::store::deletion::Unwanted;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// What the index records of a trace that is to be deleted.
+/// What the index records of a trace to be deleted.
 #[derive(Debug)]
 pub(in crate::store) struct ToDelete {
     pub(in crate::store) trace_id: TraceId,
@@ -19,7 +19,7 @@ pub(in crate::store) struct ToDelete {
     pub(in crate::store) bytes: u64,
 }
 
-/// The traces that are to be deleted, also those without spans.
+/// The traces to be deleted, including those without spans.
 pub(in crate::store) fn traces_to_delete(connection: &Connection, what: &Unwanted) -> Result<Vec<ToDelete>, Error> {
     let number = |row: &Row<'_>, column| row.get::<_, i64>(column).map(i64::cast_unsigned);
     let read = |row: &Row<'_>| {
@@ -63,7 +63,7 @@ pub(in crate::store) fn loose_of(connection: &Connection, session: &str) -> Resu
     query().map_err(failure("read"))
 }
 
-/// All log records that name a session alone: the session, and where they stand.
+/// All log records that name only a session, with the session.
 #[cfg(feature = "bucket")]
 pub(in crate::store) fn loose(connection: &Connection) -> Result<Vec<(String, Position)>, Error> {
     let query = || -> rusqlite::Result<Vec<(String, Position)>> {
@@ -73,7 +73,7 @@ pub(in crate::store) fn loose(connection: &Connection) -> Result<Vec<(String, Po
     query().map_err(failure("read"))
 }
 
-/// Removes these traces, and the log records at these places.
+/// Removes these traces and the log records at these positions.
 pub(in crate::store) fn delete(connection: &mut Connection, traces: &[TraceId], loose: &[Position]) -> Result<(), Error> {
     let mut delete = || -> rusqlite::Result<()> {
         connection.execute_batch("PRAGMA secure_delete = ON;")?;
@@ -101,7 +101,7 @@ pub(in crate::store) fn delete(connection: &mut Connection, traces: &[TraceId], 
     delete().map_err(failure("write"))
 }
 
-/// Writes the file anew: what was removed from it may still be in parts of pages that are free. Waits for readers.
+/// Rewrites the file: removed data may remain in unused parts of pages. Waits for readers.
 pub(in crate::store) fn leave_nothing_behind(connection: &Connection) -> Result<(), Error> {
     let compact = || -> rusqlite::Result<bool> {
         connection.execute_batch("PRAGMA busy_timeout = 30000; VACUUM;")?;

@@ -1,4 +1,4 @@
-//! The index before it is rebuilt: what it knew shows what the log has lost.
+//! The former index, kept during a rebuild: it shows what the log has lost.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,16 @@ use rusqlite::{Connection, OpenFlags};
 use super::connection::{FILE, open_beside};
 use crate::store::error::{Error, of_io};
 
-/// An index that was set aside; it is removed when this is dropped.
+/// An index that was renamed; it is removed on drop.
 #[derive(Debug)]
 pub(in crate::store) struct Former(Option<PathBuf>);
 
 impl Former {
-    /// Sets the index of a directory aside. One that cannot be used stays where it is.
+    /// Renames the index of a directory. An unusable one stays where it is.
     ///
     /// # Errors
     ///
-    /// It cannot be given another name.
+    /// It cannot be renamed.
     pub(in crate::store) fn set_aside(directory: &Path) -> Result<Self, Error> {
         let journal_is_in_it = open_beside(directory).is_ok_and(|connection| {
             // The last connection that closes puts the journal into the file.
@@ -31,11 +31,11 @@ impl Former {
         Ok(Self(Some(aside)))
     }
 
-    /// Reads it, if it was set aside.
+    /// Opens it, if it was set aside.
     pub(in crate::store) fn connection(&self) -> Option<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(self.0.as_deref()?, flags).ok()?;
-        // An index of an early version does not know where segments end.
+        // An index of an early version does not record where segments end.
         let query = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ends')";
         let knows_ends: bool = connection.query_row(query, [], |row| row.get(0)).ok()?;
         knows_ends.then_some(connection)

@@ -1,4 +1,4 @@
-//! Looking at the index without changing it, also while another process writes to it.
+//! Inspecting the index without changing it, even while another process writes to it.
 
 use std::path::Path;
 
@@ -9,35 +9,35 @@ use super::schema;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// What an index is like.
+/// Properties of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// The version of its tables.
     pub version: i64,
     /// The version that this program uses; an index of another version is rebuilt from the log.
     pub known: i64,
-    /// Up to where it covers the log.
+    /// Up to which position it covers the log.
     pub covered: Position,
-    /// What SQLite finds wrong with the file.
+    /// Faults that SQLite finds in the file.
     pub faults: Vec<String>,
-    /// How many traces it knows.
+    /// Number of traces in it.
     pub traces: u64,
 }
 
-/// Opens an index and leaves nothing behind.
+/// Opens an index without leaving files behind.
 pub(in crate::store) fn open_to_inspect(directory: &Path) -> Result<Connection, Error> {
-    // A writer has a journal beside the index. Without a journal, opening it as usual would leave files behind.
+    // While a writer has it open there is a journal. Without a journal, opening it as usual would leave files behind.
     match directory.join(format!("{FILE}-wal")).exists() {
         true => open_to_read(directory),
         false => open_immutable(directory).map_err(failure("open")),
     }
 }
 
-/// Reads all of an index.
+/// Inspects and checks the index of a directory.
 ///
 /// # Errors
 ///
-/// There is no index, or the file is not one.
+/// There is no index, or the file is not an index.
 pub fn inspect(directory: &Path) -> Result<Inspected, Error> {
     let connection = open_to_inspect(directory)?;
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failure("read"));

@@ -1,4 +1,4 @@
-//! The content of an index about traces, to compare it with another.
+//! The items of an index, to compare it with another.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ pub(in crate::store) enum IndexItem {
     /// The row of a trace.
     Row {
         trace_id: TraceId,
-        /// Names, times and counts, as text.
+        /// Names, times and counts, joined as text.
         row: String,
         session: Option<String>,
-        /// Whether the row is found by the trace's id.
+        /// Whether looking up the trace id finds the row.
         is_found: bool,
     },
     /// Where a chunk of a trace is.
@@ -29,18 +29,18 @@ pub(in crate::store) enum IndexItem {
         /// Kind, segment, offset, checksum.
         values: [i64; 4],
     },
-    /// Where loose log records are, as text.
+    /// Position of loose log records, as text.
     Loose { values: String },
 }
 
-/// Opens an index to read one state of it, whatever is written meanwhile.
+/// Opens an index to read one snapshot of it, even while it is written to.
 pub(in crate::store) fn open_to_compare(directory: &Path) -> Result<Connection, Error> {
     let connection = open_to_inspect(directory)?;
     connection.execute_batch("BEGIN").map_err(failure("read"))?;
     Ok(connection)
 }
 
-/// Returns all items of an index.
+/// Calls `each` with every item of an index.
 pub(in crate::store) fn each_item(connection: &Connection, each: &mut dyn FnMut(IndexItem)) -> Result<(), Error> {
     let mut read = || -> rusqlite::Result<()> {
         let text = "SELECT trace, id, session, root, root_start, root_ended, service, start, end, spans, logs, errors, bytes FROM traces";

@@ -1,7 +1,7 @@
-//! The index: an SQLite file next to the log, which can be rebuilt from it at any time.
+//! The index: an SQLite file next to the log, which can be rebuilt from the log at any time.
 //!
-//! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
-//! gone, never half. Each commit contains the position of the log that it covers; what comes after is replayed on open.
+//! `PRAGMA synchronous = NORMAL` in WAL mode: a commit does not wait for a sync, and after a loss of power the last commits may be
+//! missing, but never in part. Each commit contains the log position that it covers; later records are replayed on open.
 
 mod check;
 mod checkpoints;
@@ -41,7 +41,7 @@ pub(super) use recent_ids::Index;
 pub(super) use remove::Remover;
 pub(super) use write::{ALIKE, IndexTransaction, put_summary};
 
-/// Removes the index and what SQLite keeps beside it.
+/// Removes the index and SQLite's files for it.
 pub(super) fn remove(directory: &Path) -> Result<(), Error> {
     for suffix in ["", "-wal", "-shm"] {
         let path: PathBuf = directory.join(format!("{FILE}{suffix}"));

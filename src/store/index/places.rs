@@ -1,4 +1,4 @@
-//! Which records of the log the index knows, by segment.
+//! Which records of the log are in the index, by segment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::query::position;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// Records by their positions, each with the id of its trace's row; loose log records have none.
+/// Records by position, each with the id of its trace's row; `None` for loose log records.
 pub(in crate::store) type Places = BTreeMap<Position, Option<i64>>;
 
 fn places(connection: &Connection, which: &str, segment: u64) -> Result<Places, Error> {
@@ -26,17 +26,17 @@ fn places(connection: &Connection, which: &str, segment: u64) -> Result<Places, 
     read().map_err(failure("read"))
 }
 
-/// The records of one segment. All rows are looked at.
+/// The records of one segment. Scans all rows.
 pub(in crate::store) fn places_in(connection: &Connection, segment: u64) -> Result<Places, Error> {
     places(connection, "=", segment)
 }
 
-/// The records of a segment and those behind it. All rows are looked at.
+/// The records of a segment and of all later ones. Scans all rows.
 pub(in crate::store) fn places_from(connection: &Connection, segment: u64) -> Result<Places, Error> {
     places(connection, ">=", segment)
 }
 
-/// Where the last record of each sealed segment ends, as far as that is known.
+/// Where the last record of each sealed segment ends, as far as known.
 pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u64>, Error> {
     let row = |row: &Row<'_>| position(row, 0).map(|at| (at.segment, at.offset));
     let read = || -> rusqlite::Result<_> {
@@ -48,7 +48,7 @@ pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u6
     read().map_err(failure("read"))
 }
 
-/// The last record of each segment that the index knows.
+/// The last indexed record of each segment.
 ///
 /// # Errors
 ///

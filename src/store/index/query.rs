@@ -12,7 +12,7 @@ use crate::store::error::Error;
 use crate::store::lists::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 use crate::store::log::Position;
 
-/// Where a chunk is in the log, and its kind.
+/// Location and kind of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct ChunkLocation {
     pub(in crate::store) kind: ChunkKind,
@@ -37,7 +37,7 @@ pub(super) fn id_of(connection: &Connection, trace_id: TraceId) -> rusqlite::Res
         .optional()
 }
 
-/// The id of a trace's row, if it is in order.
+/// The id of a trace's row, if the sorted table has it.
 pub(super) fn sorted_id(connection: &Connection, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
@@ -47,7 +47,7 @@ pub(super) fn sorted_id(connection: &Connection, trace_id: TraceId) -> rusqlite:
         .optional()
 }
 
-/// A trace's own revision and that of its session.
+/// A trace's own revision plus that of its session.
 macro_rules! revision {
     () => {
         "traces.revision + coalesce((SELECT of.revision FROM session_revisions AS of WHERE of.session = traces.session), 0)"
@@ -69,7 +69,7 @@ pub(in crate::store) fn chunks_of(connection: &Connection, trace_id: TraceId) ->
     id.map_or_else(|| Ok(Vec::new()), |id| chunks(connection, id))
 }
 
-/// The session that a trace names, and when its first span began and its last one ended. `None` if it has no spans.
+/// A trace's session, the start of its first span and the end of its last; `None` if it has no spans.
 pub(super) fn extent(connection: &Connection, id: i64) -> Result<Option<(Option<String>, u64, u64)>, Error> {
     let query = || -> rusqlite::Result<Option<(Option<String>, u64, u64)>> {
         let nanos = |row: &Row<'_>, index| row.get::<_, i64>(index).map(|nanos| u64::try_from(nanos).unwrap_or_default());
@@ -100,7 +100,7 @@ pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<ChunkLocati
     query().map_err(failure("read"))
 }
 
-/// The traces that have chunks in a segment. Reads the whole table.
+/// The traces with chunks in a segment. Scans the whole table.
 pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Result<Vec<TraceId>, Error> {
     let query = || -> rusqlite::Result<Vec<TraceId>> {
         let mut statement = connection.prepare("SELECT trace FROM traces WHERE id IN (SELECT trace FROM chunks WHERE segment = ?)")?;
@@ -110,7 +110,7 @@ pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Resu
     query().map_err(failure("read"))
 }
 
-/// The loose log records of a session that touch a span of time.
+/// The loose log records of a session that overlap a period.
 pub(super) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<ChunkLocation>, Error> {
     let query = || -> rusqlite::Result<Vec<ChunkLocation>> {
         connection
@@ -131,7 +131,7 @@ fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-/// Traces that match a filter and have spans: all, or those that `wanted` takes. `ids`: the rows of the traces that the filter names.
+/// Traces that match a filter and have spans: all, or those `wanted` accepts. `ids`: row ids of the traces that the filter names.
 pub(super) fn list(
     connection: &Connection,
     filter: &Filter,
@@ -164,7 +164,7 @@ pub(super) fn list(
     }
     let mut table = "traces";
     if !filter.traces.is_empty() {
-        // By their ids, in whatever order they are asked for.
+        // By id, in whatever order they are given.
         table = "traces NOT INDEXED";
         conditions.push(format!("id IN ({})", vec!["?"; ids.len()].join(", ")));
         values.extend(ids.iter().map(|id| Value::Integer(*id)));
@@ -182,10 +182,10 @@ pub(super) fn list(
     let order = match filter.order {
         Order::NewestFirst => "start DESC, trace DESC",
         Order::OldestFirst => "start ASC, trace ASC",
-        // Rows are in order of arrival.
+        // Row ids are in order of arrival.
         Order::LatestArrivalFirst => "id DESC",
     };
-    // Of traces with one start, SQLite sorts no more than the limit. How many rows a choice reads is not known before.
+    // SQLite sorts no more traces with equal starts than the limit. With `wanted`, the number of rows to read is unknown.
     let limit = filter.limit.filter(|_| wanted.is_none());
     let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
@@ -231,7 +231,7 @@ fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default())
 }
 
-/// The place of a row in the list; `None`: its trace id is not valid.
+/// A row's position in the list; `None`: its trace id is invalid.
 fn cursor_of(row: &Row<'_>) -> rusqlite::Result<Option<TraceCursor>> {
     let trace_id = row.get_ref(0)?.as_blob_or_null()?.and_then(TraceId::from_bytes);
     let start = number(row, 5)?;
@@ -261,7 +261,7 @@ pub(in crate::store) fn sessions(connection: &Connection, limit: usize, after: O
     let query = || -> rusqlite::Result<Vec<SessionRow>> {
         connection
             .prepare_cached(
-                // From the latest trace backwards, and no further than the page: each session is taken at its latest trace.
+                // Walks back from the latest trace, no further than the page: each session is taken at its latest trace.
                 "SELECT last.session, count(*), min(of.start), max(of.start), max(of.end)
                  FROM (SELECT DISTINCT start, session FROM traces AS one
                        WHERE session IS NOT NULL AND spans > 0 AND start <= ?1 AND (start < ?1 OR session > ?2)
@@ -286,7 +286,7 @@ pub(in crate::store) fn sessions(connection: &Connection, limit: usize, after: O
     query().map_err(failure("read"))
 }
 
-/// What was computed of a trace, if at this revision.
+/// The cached summary of a trace, if it is of this revision.
 pub(in crate::store) fn summary(connection: &Connection, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
     connection
         .prepare_cached("SELECT summary FROM summaries WHERE trace = ? AND revision = ?")

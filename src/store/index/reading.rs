@@ -11,25 +11,25 @@ use crate::span::TraceId;
 use crate::store::error::Error;
 use crate::store::lists::{Filter, TraceRow, Wanted};
 
-/// A connection to read with, and the ids of traces that were not in order yet when it looked last.
+/// A connection for reading, with a cache of ids of traces that are not yet in the sorted table.
 #[derive(Debug)]
 pub(in crate::store) struct Reading {
     connection: Connection,
     recent: HashMap<TraceId, i64>,
-    /// Up to this id all are in order.
+    /// All ids up to this one are in the sorted table.
     sorted: i64,
-    /// Up to this id rows were looked at.
+    /// The last row id that was looked at.
     seen: i64,
 }
 
 /// Where the chunks of a trace are.
 #[derive(Debug)]
 pub(in crate::store) struct TraceLocation {
-    /// From the start of its first span to the end of its last one, in nanoseconds.
+    /// From the start of its first span to the end of its last, in nanoseconds.
     pub(in crate::store) time: RangeInclusive<u64>,
     /// Its own chunks, in order of arrival.
     pub(in crate::store) chunks: Vec<ChunkLocation>,
-    /// Chunks of log records that name its session alone.
+    /// Chunks of log records that name only its session.
     pub(in crate::store) loose: Vec<ChunkLocation>,
 }
 
@@ -43,24 +43,24 @@ impl Reading {
         }
     }
 
-    /// For what asks for no trace by its id.
+    /// For queries that do not look up a trace by id.
     pub(in crate::store) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Traces that have spans.
+    /// Traces that match the filter and have spans.
     pub(in crate::store) fn list(&mut self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
         let ids = self.ids_of(filter)?;
         query::list(&self.connection, filter, &ids, None)
     }
 
-    /// Those of them that are wanted.
+    /// The same, limited to those that `wanted` accepts.
     pub(in crate::store) fn list_wanted(&mut self, filter: &Filter, wanted: &mut Wanted<'_>) -> Result<Vec<TraceRow>, Error> {
         let ids = self.ids_of(filter)?;
         query::list(&self.connection, filter, &ids, Some(wanted))
     }
 
-    /// The ids of the rows of the traces that a filter names.
+    /// Row ids of the traces that a filter names.
     fn ids_of(&mut self, filter: &Filter) -> Result<Vec<i64>, Error> {
         let ids = filter.traces.iter().filter_map(|trace_id| self.id(*trace_id).transpose());
         ids.collect::<rusqlite::Result<_>>().map_err(failure("read"))
@@ -85,7 +85,7 @@ impl Reading {
         }))
     }
 
-    /// Where the chunks of a trace are, in order of arrival, also if it has no spans.
+    /// Where the chunks of a trace are, in order of arrival, even if it has no spans.
     pub(in crate::store) fn chunks(&mut self, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
         let id = self.id(trace_id).map_err(failure("read"))?;
         id.map_or_else(|| Ok(Vec::new()), |id| query::chunks(&self.connection, id))
@@ -109,12 +109,12 @@ impl Reading {
         {
             return Ok(Some(*id));
         }
-        // It was sorted in between, or there is no such trace: to look at all rows that are not sorted once more, as `id_of` does,
-        // would make each first look for a trace linear in them.
+        // It was sorted meanwhile, or there is no such trace. Scanning all unsorted rows once more, as `id_of` does, would
+        // make each first lookup of a trace linear in them.
         query::sorted_id(&self.connection, trace_id)
     }
 
-    /// Looks at the rows that are new.
+    /// Reads the new rows.
     fn look(&mut self) -> rusqlite::Result<()> {
         let mut sorted = self.connection.prepare_cached("SELECT sorted FROM covered")?;
         let sorted = sorted.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);

@@ -1,5 +1,5 @@
-//! The ids of new traces, which are not sorted into the table `ids` yet. The writing thread keeps them in memory, so that it need not
-//! search the file.
+//! The ids of new traces that are not yet sorted into the table `ids`. The writing thread keeps them in memory, so that it
+//! need not search the file.
 
 use std::path::Path;
 
@@ -11,28 +11,28 @@ use crate::hash::HashMap;
 use crate::span::TraceId;
 use crate::store::error::Error;
 
-/// How many ids are sorted together: about as many as touch one page each in an index of three million traces. A reader that has just
-/// opened the index reads up to twice as many rows to find a trace.
-const TOGETHER: usize = 1 << 13;
+/// How many ids are sorted together: about as many as touch one page each in an index of three million traces. A reader that
+/// has just opened the index scans up to twice as many rows to find a trace.
+const SORT_BATCH: usize = 1 << 13;
 
-/// The index, for the one thread that adds to it.
+/// The index, as owned by the writing thread.
 #[derive(Debug)]
 pub(in crate::store) struct Index {
-    /// Before the connection: it is dropped first.
+    /// Before the connection, so that it is dropped first.
     _checkpoints: Checkpoints,
     connection: Connection,
     recent: RecentIds,
 }
 
 impl Index {
-    /// Opens the index, and makes it if it is not there.
+    /// Opens the index, creating it if needed.
     pub(in crate::store) fn open(directory: &Path) -> Result<Self, Error> {
         let mut connection = connection::open(directory)?;
         let checkpoints = Checkpoints::of(&mut connection, directory).map_err(failure("set up"))?;
         Self::of(connection, checkpoints)
     }
 
-    /// An empty index that is gone when it is closed.
+    /// An empty index that is deleted when it is closed.
     pub(in crate::store) fn temporary() -> Result<Self, Error> {
         Self::of(connection::temporary()?, Checkpoints::default())
     }
@@ -45,17 +45,16 @@ impl Index {
         })
     }
 
-    /// The connection, to read.
     pub(in crate::store) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Whether ids wait to be put in order.
+    /// Whether there are ids to sort.
     pub(in crate::store) fn is_young(&self) -> bool {
         !self.recent.ids.is_empty()
     }
 
-    /// The connection, and the ids that are not sorted yet. They are read again after a transaction that was rolled back.
+    /// The connection and the unsorted ids, which are reloaded after a transaction that was rolled back.
     pub(super) fn parts(&mut self) -> Result<(&Connection, &mut RecentIds), Error> {
         if self.recent.uncommitted {
             self.recent = RecentIds::load(&self.connection).map_err(failure("read"))?;
@@ -64,15 +63,15 @@ impl Index {
     }
 }
 
-/// Ids that are not in order, by their traces.
+/// Ids not yet in the sorted table, by trace.
 #[derive(Debug)]
 pub(super) struct RecentIds {
     ids: HashMap<TraceId, i64>,
-    /// The id of the next row: above all that are in order, whatever was removed.
+    /// The id of the next row: larger than all sorted ids, even if rows were removed.
     next_id: i64,
-    /// Those that are being put in order, the first at the end, and the largest id of them.
+    /// The ids being sorted, in reverse order, and the largest of them.
     sorting: Option<(Vec<(TraceId, i64)>, i64)>,
-    /// A transaction has changed this and is not committed.
+    /// Changed by a transaction that is not committed.
     uncommitted: bool,
 }
 
@@ -101,17 +100,17 @@ impl RecentIds {
         self.ids.get(&trace_id).copied()
     }
 
-    /// Adds one. True: they have become too many, all must be put in order.
+    /// Adds an id. True: all must be sorted now, because there are too many.
     pub(super) fn add(&mut self, trace_id: TraceId, id: i64) -> bool {
         self.uncommitted = true;
         self.ids.insert(trace_id, id);
-        if self.ids.len() >= TOGETHER {
+        if self.ids.len() >= SORT_BATCH {
             self.begin();
         }
-        self.ids.len() >= 2 * TOGETHER
+        self.ids.len() >= 2 * SORT_BATCH
     }
 
-    /// Begins to put in order what there is.
+    /// Starts sorting the current ids.
     pub(super) fn begin(&mut self) {
         if self.sorting.is_none()
             && let Some(last) = self.ids.values().copied().max()
@@ -122,14 +121,14 @@ impl RecentIds {
         }
     }
 
-    /// The next to be put in order.
+    /// The next id to insert.
     pub(super) fn next(&mut self) -> Option<(TraceId, i64)> {
         let (ids, _) = self.sorting.as_mut()?;
         self.uncommitted = true;
         ids.pop()
     }
 
-    /// All are in order that were to be: up to this id. They are forgotten here.
+    /// Once all ids being sorted are inserted, forgets them and returns the largest.
     pub(super) fn sorted(&mut self) -> Option<i64> {
         let (_, last) = self.sorting.take_if(|(ids, _)| ids.is_empty())?;
         self.ids.retain(|_, id| *id > last);
@@ -222,27 +221,27 @@ mod tests {
     #[test]
     fn what_was_not_committed_is_forgotten() {
         // Given up among recent ids, in the middle of sorting, and behind it.
-        for given_up in [2, TOGETHER, 3 * TOGETHER] {
+        for given_up in [2, SORT_BATCH, 3 * SORT_BATCH] {
             let directory = tempfile::tempdir().expect("a directory");
             let mut index = Index::open(directory.path()).expect("opens");
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
-            add(&mut transaction, 0..TOGETHER - 1);
-            transaction.commit(at(TOGETHER)).expect("commits");
+            add(&mut transaction, 0..SORT_BATCH - 1);
+            transaction.commit(at(SORT_BATCH)).expect("commits");
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
-            add(&mut transaction, TOGETHER - 1..TOGETHER - 1 + given_up);
+            add(&mut transaction, SORT_BATCH - 1..SORT_BATCH - 1 + given_up);
             drop(transaction);
             matches(
                 &mut Reading::new(index::open_beside(directory.path()).expect("opens")),
-                TOGETHER - 1,
+                SORT_BATCH - 1,
             );
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
-            add(&mut transaction, TOGETHER - 1..TOGETHER + 5);
-            transaction.commit(at(TOGETHER + 5)).expect("commits");
+            add(&mut transaction, SORT_BATCH - 1..SORT_BATCH + 5);
+            transaction.commit(at(SORT_BATCH + 5)).expect("commits");
             let mut reading = Reading::new(index::open_beside(directory.path()).expect("opens"));
-            matches(&mut reading, TOGETHER + 5);
+            matches(&mut reading, SORT_BATCH + 5);
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
-            transaction.add(&chunk(0).listed(), at(TOGETHER + 6)).expect("adds");
-            transaction.commit(at(TOGETHER + 6)).expect("commits");
+            transaction.add(&chunk(0).listed(), at(SORT_BATCH + 6)).expect("adds");
+            transaction.commit(at(SORT_BATCH + 6)).expect("commits");
             let places = reading.trace(id(0)).expect("reads").expect("is there").chunks;
             assert_eq!(places.len(), 2, "trace 0 was known after {given_up} were given up");
         }

@@ -1,4 +1,4 @@
-//! Removes from the index what retention removes from the log.
+//! Removes from the index what retention removed from the log.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -9,7 +9,6 @@ use crate::span::TraceId;
 use crate::store::chunk::Listed;
 use crate::store::error::Error;
 
-/// One transaction.
 #[derive(Debug)]
 pub(in crate::store) struct Remover<'a>(Transaction<'a>);
 
@@ -34,14 +33,14 @@ impl<'a> Remover<'a> {
         chunks_of(&self.0, trace_id)
     }
 
-    /// Removes the end of a segment, and the loose log records in it, for which all of them are looked at.
+    /// Removes the recorded end of a segment, and its loose log records; finding those scans all of them.
     pub(in crate::store) fn forget_segment(&self, segment: u64, has_loose: bool) -> Result<(), Error> {
         let forget = || -> rusqlite::Result<()> {
             if has_loose {
                 self.0.execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])?;
             }
             self.0.execute("DELETE FROM ends WHERE segment = ?", [segment.cast_signed()])?;
-            // Where no trace names a session any more, nothing is added to its revision.
+            // If no trace names a session any more, its revision has no effect.
             self.0.execute(
                 "DELETE FROM session_revisions WHERE NOT EXISTS (SELECT 1 FROM traces WHERE traces.session = session_revisions.session)",
                 [],
@@ -64,7 +63,7 @@ impl<'a> Remover<'a> {
                 self.0
                     .prepare_cached("DELETE FROM ids WHERE trace = ?")?
                     .execute([trace_id.bytes()])?;
-                // Those that are damaged: the id may become another trace's.
+                // Remove damaged chunks, too: the id may be reused for another trace.
                 self.0.prepare_cached("DELETE FROM chunks WHERE trace = ?")?.execute([id])?;
                 return Ok(());
             };
@@ -73,7 +72,7 @@ impl<'a> Remover<'a> {
             for chunk in further {
                 rows.add_to(id, chunk)?;
             }
-            // What was computed at an earlier revision must not be taken for the new state.
+            // Raise the revision, so that earlier summaries do not apply to the new state.
             self.0
                 .prepare_cached(
                     "UPDATE traces SET revision = ?1 + 1
@@ -85,7 +84,7 @@ impl<'a> Remover<'a> {
         remake().map_err(failure("write"))
     }
 
-    /// Commits. How far the log is covered stays as it is.
+    /// Commits. The covered position of the log does not change.
     pub(in crate::store) fn commit(self) -> Result<(), Error> {
         self.0.commit().map_err(failure("commit"))
     }

@@ -6,7 +6,7 @@ use crate::span::TraceId;
 use crate::store::chunk::Listed;
 use crate::store::chunk::kind::ChunkKind;
 
-/// The statements that make and change rows.
+/// The statements that create and change rows.
 pub(super) struct Rows<'a> {
     add: CachedStatement<'a>,
     add_to: CachedStatement<'a>,
@@ -63,7 +63,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// With its session's, the revision is 1.
+/// Together with its session's, the revision is 1.
 const ADD: &str = "INSERT INTO traces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
     1 - coalesce((SELECT revision FROM session_revisions WHERE session = ?7), 0))";
 
@@ -80,8 +80,8 @@ const ADD_TO: &str = "
         revision = revision + 1
     WHERE id = ?1";
 
-/// The columns with SQL indexes: set only if they change, because each change writes these indexes too. Another session has another
-/// revision; the sum stays as it is.
+/// Columns with SQL indexes are set only if they change, because each change also writes these indexes. A different session
+/// has a different revision, so the trace's own is adjusted to keep the sum.
 const REORDER: &str = "
     UPDATE traces SET
         revision = revision
@@ -140,7 +140,7 @@ impl<'a> ColumnValues<'a> {
     }
 }
 
-/// SQLite's integers are signed; times after 2262 become the last it can hold.
+/// SQLite's integers are signed; times after 2262 become the latest it can hold.
 pub(super) fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }

@@ -67,16 +67,16 @@ CREATE TABLE ids (trace BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE summaries (trace BLOB PRIMARY KEY, revision INTEGER NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID;
 ";
 
-/// Where the last record of each sealed segment ends, in the raw segment: this shows whether a segment was cut. Versions
-/// before this table ignore it, so it needs no new version.
+/// Where the last record of each sealed segment ends, as an offset in the raw segment: this shows whether a segment was cut.
+/// Earlier versions ignore the table, so it needs no new version.
 const ENDS: &str = "CREATE TABLE IF NOT EXISTS ends (segment INTEGER PRIMARY KEY, offset INTEGER NOT NULL);";
 
-/// The version of the tables that are there; 0: none are.
+/// The version of the existing tables; 0: there are none.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the tables in an empty database; those of another version are dropped first.
+/// Creates the tables; those of another version are dropped first.
 pub(super) fn ensure(connection: &Connection) -> rusqlite::Result<()> {
     if version(connection)? == VERSION {
         return connection.execute_batch(ENDS);

@@ -1,4 +1,4 @@
-//! Rows of new chunks, in one transaction a commit.
+//! Adds the rows of new chunks, in one transaction for each commit.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
@@ -14,7 +14,7 @@ use crate::store::chunk::kind::ChunkKind;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// One transaction, with its statements at hand.
+/// One transaction and its prepared statements.
 pub(in crate::store) struct IndexTransaction<'a> {
     sort: CachedStatement<'a>,
     is_row: CachedStatement<'a>,
@@ -23,23 +23,23 @@ pub(in crate::store) struct IndexTransaction<'a> {
     alike_loose: CachedStatement<'a>,
     add_chunk: CachedStatement<'a>,
     rows: Rows<'a>,
-    /// Of traces that were asked for: their ids, `None` for those without a row.
+    /// A cache of row ids; `None` for traces without a row.
     ids: HashMap<TraceId, Option<i64>>,
-    /// Rows that were added.
+    /// Number of rows added.
     added: usize,
     connection: &'a Connection,
-    /// `None`: it was committed, and the next has not begun.
+    /// `None`: the last one was committed, and the next has not begun.
     transaction: Option<Transaction<'a>>,
     recent: &'a mut RecentIds,
 }
 
-/// Immediate: a transaction that reads first and then wants to write may find that another wrote in between.
+/// Immediate: a transaction that reads first and writes later may fail because another one wrote in between.
 fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }
 
-/// How many ids are remembered: enough for any commit, but not for a whole log.
-const IDS: usize = 1 << 16;
+/// Maximum number of cached ids: enough for any commit, but not for a whole log.
+const MAX_IDS: usize = 1 << 16;
 
 /// A chunk is compared with at most this many chunks of the same trace and checksum. Equal checksums by chance are rare, each
 /// comparison reads the log, and storing a chunk twice does no harm.
@@ -78,7 +78,7 @@ impl<'a> IndexTransaction<'a> {
             Some(id) => Some(id),
             None => self.find.query_row([trace_id.bytes()], |row| row.get(0)).optional()?,
         };
-        // Another connection may have removed the row, and its id may be another trace's.
+        // Another connection may have removed the row, and its id may have been reused.
         let id = match id {
             Some(id) if self.is_row.exists(params![id, trace_id.bytes()])? => Some(id),
             _ => None,
@@ -88,7 +88,7 @@ impl<'a> IndexTransaction<'a> {
     }
 
     fn remember(&mut self, trace_id: TraceId, id: Option<i64>) {
-        if self.ids.len() >= IDS {
+        if self.ids.len() >= MAX_IDS {
             self.ids.clear();
         }
         self.ids.insert(trace_id, id);
@@ -100,7 +100,7 @@ impl<'a> IndexTransaction<'a> {
         id.map_or(Ok(0), |id| query::revision(self.connection, id)).map_err(failure("read"))
     }
 
-    /// Positions of chunks that may be this one: of the same trace or session, with the same checksum.
+    /// Positions of chunks that may equal this one: same trace or session, and same checksum.
     pub(in crate::store) fn alike(&mut self, chunk: &Listed<'_>) -> Result<Vec<Position>, Error> {
         if chunk.kind == ChunkKind::Metrics {
             return Ok(Vec::new());
@@ -123,8 +123,8 @@ impl<'a> IndexTransaction<'a> {
         query().map_err(failure("read"))
     }
 
-    /// Adds a chunk at this position, unless it was added before. Nobody asks for metrics by position: what sends
-    /// them on reads the log.
+    /// Adds a chunk at this position, unless it was added before. Metrics are not indexed: forwarding reads them from the
+    /// log.
     pub(in crate::store) fn add(&mut self, chunk: &Listed<'_>, at: Position) -> Result<(), Error> {
         if chunk.kind == ChunkKind::Metrics {
             return Ok(());
@@ -167,7 +167,7 @@ impl<'a> IndexTransaction<'a> {
         Ok(id)
     }
 
-    /// Puts recent ids where they are found in order, so many at most.
+    /// Inserts up to `most` of the ids being sorted.
     fn sort(&mut self, most: usize) -> rusqlite::Result<()> {
         for _ in 0..most {
             let Some((trace_id, id)) = self.recent.next() else { break };
@@ -179,7 +179,7 @@ impl<'a> IndexTransaction<'a> {
         Ok(())
     }
 
-    /// Puts all recent ids where they are found in order.
+    /// Sorts all recent ids.
     pub(in crate::store) fn sort_all(&mut self) -> Result<(), Error> {
         self.recent.begin();
         self.sort(usize::MAX).map_err(failure("write"))
@@ -196,7 +196,7 @@ impl<'a> IndexTransaction<'a> {
                 time(chunk.part.start),
                 time(chunk.part.end)
             ])?;
-        // Such a record changes the traces of its session.
+        // A loose record changes the traces of its session.
         if !session.is_empty() {
             self.connection
                 .prepare_cached(
@@ -208,7 +208,7 @@ impl<'a> IndexTransaction<'a> {
         Ok(())
     }
 
-    /// Keeps where the last record of a segment ends.
+    /// Records where the last record of a segment ends.
     pub(in crate::store) fn end(&mut self, end: Position) -> Result<(), Error> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO ends VALUES (?, ?)")
@@ -217,7 +217,7 @@ impl<'a> IndexTransaction<'a> {
             .map_err(failure("write"))
     }
 
-    /// Begins the next transaction, if the one before was committed.
+    /// Begins the next transaction, unless one is open.
     pub(in crate::store) fn go_on(&mut self) -> Result<(), Error> {
         if self.transaction.is_none() {
             self.transaction = Some(begin(self.connection).map_err(failure("begin"))?);
@@ -225,14 +225,14 @@ impl<'a> IndexTransaction<'a> {
         Ok(())
     }
 
-    /// Commits, with the position of the log that is covered now.
+    /// Commits, and records which position of the log is covered now.
     pub(in crate::store) fn commit(mut self, covered: Position) -> Result<(), Error> {
         self.commit_so_far(covered)
     }
 
-    /// As [`IndexTransaction::commit`]; more can be added once the next transaction has begun.
+    /// Like [`IndexTransaction::commit`]; more can be added once the next transaction has begun.
     pub(in crate::store) fn commit_so_far(&mut self, covered: Position) -> Result<(), Error> {
-        // Twice as fast as they come: it is over before as many wait again.
+        // Sorting twice as many ids as were added finishes before as many have accumulated again.
         let added = std::mem::take(&mut self.added);
         self.sort(2 * added).map_err(failure("write"))?;
         self.connection
@@ -251,7 +251,7 @@ impl<'a> IndexTransaction<'a> {
     }
 }
 
-/// Keeps what was computed of a trace at a revision.
+/// Stores the summary of a trace at a revision.
 pub(in crate::store) fn put_summary(connection: &Connection, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)")

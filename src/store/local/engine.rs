@@ -1,4 +1,4 @@
-//! The store of one machine behind the traits of any engine.
+//! The local store, behind the traits of a store.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -37,7 +37,7 @@ impl Append for Local {
         self.send(Job {
             chunks: vec![chunk],
             revision: Some(revision),
-            // A chunk of its trace raises the revision by one.
+            // A new chunk raises the revision of its trace by one.
             done: Box::new(move |result| done(result.map(|receipt| if receipt.stored > 0 { revision + 1 } else { revision }))),
         });
     }
@@ -138,7 +138,7 @@ impl Administer for Local {
         if let Some(poisoned @ Error::Poisoned { .. }) = failure {
             return Err(poisoned);
         }
-        // Clients do not send to a server that is not ready, so no commit would show that the disk has room again.
+        // Clients do not send to a server that is not ready, so no commit would notice that the disk has room again.
         writer.probe.ask(&*writer.disk, &self.directory)?;
         writer.state.full.check(&self.directory)
     }

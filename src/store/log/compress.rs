@@ -1,5 +1,5 @@
-//! A sealed segment becomes a compressed one, or one without some of its records: written next to it, read back, then renamed
-//! over it.
+//! Replaces a sealed segment by a compressed one, or by one without some of its records: writes the new file next to it,
+//! reads it back, and renames it over the old one.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,7 +13,7 @@ use super::table::{Row, table_bytes};
 use crate::store::disk::{Disk, DiskFile};
 use crate::store::shared::Shared;
 
-/// What became of a segment.
+/// The result for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Compressed {
     /// It is compressed now.
@@ -23,20 +23,20 @@ pub(in crate::store) enum Compressed {
         /// Its size now.
         to: u64,
     },
-    /// Parts of it are damaged: it stays as it is, so that nothing of them is lost.
+    /// Parts of it are damaged: it stays as it is, so that no more is lost.
     Damaged,
     /// The store is being closed.
     Stopped,
 }
 
 /// Bytes that are written at once.
-const WRITE: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
-/// Compresses a raw segment. `go_on` is asked before each record, and may wait; `false` ends it without a trace.
+/// Compresses a raw segment. `go_on` is called before each record, and may wait; `false` cancels the work and removes the new file.
 ///
 /// # Errors
 ///
-/// The disk failed; the segment is as it was.
+/// The disk failed; the segment is unchanged.
 pub(in crate::store) fn compress(
     disk: &dyn Disk,
     segment: &Segment,
@@ -46,16 +46,16 @@ pub(in crate::store) fn compress(
     rewrite(disk, segment, level, go_on, None)
 }
 
-/// Which records are erased, by their place in the raw segment.
+/// Which records are erased, by their offset in the raw segment.
 pub(in crate::store) type IsErased<'a> = dyn Fn(u64, &Head) -> bool + 'a;
 
-/// Rewrites a sealed segment without some of its records, and without what only they share. Each is replaced by an erased
-/// record of the same length, so that positions last; other records stay as they are. Damaged places may be of the same traces, and
-/// nobody can know: they are left out. Returns how many bytes of messages are gone.
+/// Rewrites a sealed segment without some of its records, and without what only they share. An erased record of the same
+/// length replaces each, so positions stay valid; other records stay as they are. Damaged places might belong to the same
+/// traces, so they are left out. Returns the number of message bytes erased.
 ///
 /// # Errors
 ///
-/// The disk failed; the segment is as it was.
+/// The disk failed; the segment is unchanged.
 pub(in crate::store) fn erase(disk: &dyn Disk, segment: &Segment, level: i32, is_erased: &IsErased<'_>) -> io::Result<u64> {
     let mut erased = Erased::default();
     let (mut shared, mut kept) = (HashSet::new(), HashSet::new());
@@ -83,11 +83,11 @@ pub(in crate::store) fn erase(disk: &dyn Disk, segment: &Segment, level: i32, is
     Ok(erased.bytes)
 }
 
-/// The records that are erased.
+/// The records to erase.
 #[derive(Debug, Default)]
 struct Erased {
     places: HashSet<u64>,
-    /// Bytes of their messages.
+    /// Total size of their messages.
     bytes: u64,
 }
 
@@ -100,7 +100,7 @@ fn rewrite(
 ) -> io::Result<Compressed> {
     let name = file_name(segment.number);
     let beside = format!("{name}.new");
-    // Left by an attempt that a crash ended.
+    // Left by an attempt that a crash interrupted.
     let _ = disk.remove(&beside);
     let file = disk.create(&beside)?;
     let mut out = Out::begin(&*file, segment.number, level)?;
@@ -146,7 +146,7 @@ enum Ended {
     Failed(io::Error),
 }
 
-/// How many records a compressed segment has; `None` if any of it is damaged.
+/// Number of records in a compressed segment; `None` if any of it is damaged.
 fn records(file: Box<dyn DiskFile>, number: u64) -> io::Result<Option<usize>> {
     let Ok(segment) = Segment::open(file, number) else {
         return Ok(None);
@@ -194,7 +194,7 @@ impl<'a> Out<'a> {
         let checksum = crc32fast::hash(self.buffer.get(from..).unwrap_or_default());
         self.buffer.extend(checksum.to_le_bytes());
         self.buffer.extend_from_slice(stored);
-        if self.buffer.len() >= WRITE { self.flush() } else { Ok(()) }
+        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -204,7 +204,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Writes the table, and gives the size of all.
+    /// Writes the table, and returns the size of the file.
     fn end(&mut self) -> io::Result<u64> {
         let place = self.written + self.buffer.len() as u64;
         let table = table_bytes(&self.rows, place).ok_or_else(|| io::Error::other("a segment with too many records"))?;

@@ -1,4 +1,4 @@
-//! The files of the log: their names, and how each begins.
+//! The files of the log: their names, and their heads.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use crate::store::disk::Disk;
 
 /// Bytes before the first record.
 pub const SEGMENT_HEAD: u64 = 16;
-/// What a segment begins with, before the version.
+/// How a segment begins, before the version.
 pub(super) const MAGIC: &[u8; 7] = b"SPBRLOG";
-/// The version of raw segments; a compressed one has the next.
+/// The version of raw segments; compressed ones have the next.
 pub const VERSION: u8 = 1;
 
 /// The file name of a segment.
@@ -17,7 +17,7 @@ pub fn file_name(segment: u64) -> String {
     format!("{segment:010}.log")
 }
 
-/// The segment that a file name means.
+/// The segment with this file name.
 #[must_use]
 pub(crate) fn segment_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".log")?;

@@ -1,4 +1,4 @@
-//! The two forms of a segment, and how its head distinguishes them.
+//! The two forms of a segment, and how its head tells which it is.
 
 use std::io;
 
@@ -8,19 +8,19 @@ use crate::store::error::Error;
 
 /// The version of compressed segments.
 pub(super) const COMPRESSED: u8 = 2;
-/// Bytes of a compressed record behind the head, before the message.
+/// Bytes between the head and the message of a compressed record.
 pub(super) const EXTENSION: usize = 16;
 
 /// How the records of a segment are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As they came, while the segment is hot.
+    /// As received, while the segment is recent.
     Raw,
-    /// Each compressed by itself.
+    /// Each compressed separately.
     Compressed,
 }
 
-/// How a segment begins; `None` if a crash left it without a whole head.
+/// The form of a segment, from its head; `None` if a crash left it without a complete head.
 pub(in crate::store) fn form_of(file: &dyn DiskFile, segment: u64) -> Result<io::Result<Option<Form>>, Error> {
     let mut head = [0; SEGMENT_HEAD as usize];
     match file.read_exact_at(&mut head, 0) {

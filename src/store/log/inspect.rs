@@ -1,4 +1,4 @@
-//! Looking at the log without changing it, also while another process writes to it.
+//! Inspecting the log without changing it, even while another process writes to it.
 
 use std::io;
 use std::path::Path;
@@ -11,28 +11,28 @@ use super::segment::Segment;
 use crate::store::disk::{Directory, Disk as _};
 use crate::store::error::Error;
 
-/// One segment, read from its beginning to its end.
+/// The result of reading one segment from beginning to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// Its number.
     pub segment: u64,
     /// How its records are written.
     pub form: Form,
-    /// How they are written, if the segment's head is wrong: heads have no checksum.
+    /// The actual form of the records, if the segment's head is wrong: heads have no checksum.
     pub head_should_say: Option<Form>,
-    /// Whether it has the table that a compressed segment ends with; without it, the file was cut or its end is damaged.
+    /// Whether it has the table at the end of a compressed segment; without it, the file was cut or its end is damaged.
     pub has_table: bool,
-    /// Bytes of the file.
+    /// Size of the file.
     pub bytes: u64,
-    /// Whole records.
+    /// Number of whole records.
     pub records: u64,
-    /// Bytes of their messages, decompressed.
+    /// Total size of their messages, decompressed.
     pub message_bytes: u64,
-    /// Places that are not what was written.
+    /// Places that differ from what was written.
     pub damaged: Vec<Damage>,
     /// End of the last whole record, in the file.
     pub end: u64,
-    /// Bytes behind it that are no whole record: a write that is not finished, or was cut off.
+    /// Bytes after it that are not a whole record: a write in progress, or one that was cut off.
     pub rest: u64,
 }
 
@@ -62,7 +62,7 @@ pub fn segments(directory: &Path) -> Result<Vec<u64>, Error> {
 ///
 /// # Errors
 ///
-/// It cannot be read, or is of a later version.
+/// It cannot be read, or has a later version.
 pub fn inspect(directory: &Path, number: u64) -> Result<Option<Inspected>, Error> {
     let io = failure(directory, number);
     let file = match Directory::read_only(directory).open(&file_name(number)) {

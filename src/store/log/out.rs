@@ -1,4 +1,4 @@
-//! Records on their way to the disk: small pieces are put together, large ones are written from where they are.
+//! Records on their way to the disk: small pieces are joined in a buffer, large ones are written from where they are.
 
 use std::io;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::store::chunk::Chunk;
 use crate::store::disk::DiskFile;
 use crate::store::shared::Shared;
 
-/// Small pieces are collected up to this many bytes before they are written.
-const WRITE: usize = 1 << 20;
-/// Pieces of this size are not copied.
-const LARGE: usize = 4 << 10;
+/// The buffer for small pieces is written once it reaches this many bytes.
+const WRITE_BYTES: usize = 1 << 20;
+/// Pieces of at least this size are not copied.
+const MIN_UNCOPIED: usize = 4 << 10;
 
 impl Head {
     /// The head of a chunk; `None` if the chunk is too large.
@@ -43,24 +43,24 @@ pub(super) enum Refused {
 pub(super) struct Out<'a> {
     file: &'a dyn DiskFile,
     arrival: u64,
-    /// Where the next write begins.
+    /// Offset of the next write.
     written: u64,
-    /// Where the next record begins.
+    /// Offset of the next record.
     end: u64,
-    /// Pieces that were put together.
+    /// The buffer of small pieces.
     small: &'a mut Vec<u8>,
-    waiting: Vec<Waiting<'a>>,
-    /// Of each request: where its envelopes are.
+    waiting: Vec<PendingWrite<'a>>,
+    /// Offsets of the envelopes, by request and number.
     envelopes: HashMap<(usize, u64), u64>,
 }
 
-enum Waiting<'a> {
+enum PendingWrite<'a> {
     Small(Range<usize>),
     Large(&'a [u8]),
 }
 
 impl<'a> Out<'a> {
-    /// What is collected before it is written is collected in `small`, which keeps its memory.
+    /// `small` is used as the buffer, so that its memory is reused.
     pub(super) fn new(file: &'a dyn DiskFile, end: u64, arrival: u64, small: &'a mut Vec<u8>) -> Self {
         small.clear();
         Self {
@@ -74,7 +74,7 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Adds a chunk, and gives its place.
+    /// Adds a chunk, and returns its offset.
     pub(super) fn chunk(&mut self, chunk: &'a Chunk) -> Result<u64, Refused> {
         let too_large = || Refused::TooLarge { bytes: chunk.length() };
         let head = Head::of(chunk, self.arrival).ok_or_else(too_large)?;
@@ -106,7 +106,7 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Adds a record, and gives its place.
+    /// Adds a record, and returns its offset.
     fn record(&mut self, head: Head, message: &[u8]) -> Result<u64, Refused> {
         let place = self.head(head)?;
         self.small(message);
@@ -136,9 +136,9 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Begins a record, and gives its place.
+    /// Begins a record, and returns its offset.
     fn head(&mut self, head: Head) -> Result<u64, Refused> {
-        if self.small.len() >= WRITE {
+        if self.small.len() >= WRITE_BYTES {
             self.write().map_err(Refused::Disk)?;
         }
         let place = self.end;
@@ -149,7 +149,7 @@ impl<'a> Out<'a> {
 
     fn piece(&mut self, piece: Piece<'a>) {
         match piece {
-            Piece::Bytes(bytes) if bytes.len() >= LARGE => self.waiting.push(Waiting::Large(bytes)),
+            Piece::Bytes(bytes) if bytes.len() >= MIN_UNCOPIED => self.waiting.push(PendingWrite::Large(bytes)),
             piece => self.small(piece.bytes()),
         }
     }
@@ -159,8 +159,8 @@ impl<'a> Out<'a> {
         self.small.extend_from_slice(bytes);
         let to = self.small.len();
         match self.waiting.last_mut() {
-            Some(Waiting::Small(last)) => last.end = to,
-            _ => self.waiting.push(Waiting::Small(from..to)),
+            Some(PendingWrite::Small(last)) => last.end = to,
+            _ => self.waiting.push(PendingWrite::Small(from..to)),
         }
     }
 
@@ -169,8 +169,8 @@ impl<'a> Out<'a> {
             .waiting
             .iter()
             .map(|waiting| match waiting {
-                Waiting::Small(range) => self.small.get(range.clone()).unwrap_or_default(),
-                Waiting::Large(bytes) => bytes,
+                PendingWrite::Small(range) => self.small.get(range.clone()).unwrap_or_default(),
+                PendingWrite::Large(bytes) => bytes,
             })
             .collect();
         self.file.write_all_at(&slices, self.written)?;
@@ -180,7 +180,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Writes what waits, and gives the end.
+    /// Writes what is waiting, and returns the end offset.
     pub(super) fn end(mut self) -> io::Result<u64> {
         if !self.waiting.is_empty() {
             self.write()?;

@@ -1,7 +1,7 @@
-//! Messages that are compressed by themselves when they are written, also in a raw segment: those that come from documents.
+//! Messages compressed separately when they are written, even in a raw segment: those built from documents.
 //!
-//! A document has a few words a message, and its spans repeat keys, names and ids around them. What is received as spans is not
-//! compressed before its segment is sealed, so that receiving does not wait for it.
+//! A document has a few words per message, and its spans repeat keys, names and ids around them. Spans received as OTLP are
+//! not compressed before their segment is sealed, so that receiving does not wait for it.
 //!
 //! ```text
 //! message   0   4  length of the message, decompressed
@@ -13,10 +13,10 @@ use super::read::decompress;
 use super::record::{Head, PACKED};
 use crate::store::zstd_frame::compress;
 
-/// The fastest level: most of what can be saved is repetition nearby, which every level finds.
+/// The fastest level: most of the savings are repetitions nearby, which every level finds.
 const LEVEL: i32 = 1;
 
-/// A record with its message compressed; `None` if that is not shorter.
+/// A record with a compressed message; `None` if that is not shorter.
 pub(super) fn packed(head: Head, message: &[u8]) -> Option<(Head, Vec<u8>)> {
     let compressed = compress(message, LEVEL).ok()?;
     let mut bytes = Vec::with_capacity(compressed.len() + 8);
@@ -32,7 +32,7 @@ pub(super) fn packed(head: Head, message: &[u8]) -> Option<(Head, Vec<u8>)> {
     (bytes.len() < message.len()).then_some((head, bytes))
 }
 
-/// A record as it was before its message was compressed, if it was; `None`: it is not what was written.
+/// A record with its original message; `None`: the message is damaged.
 #[must_use]
 pub(in crate::store) fn unpacked(head: Head, message: Vec<u8>) -> Option<(Head, Vec<u8>)> {
     if !head.is_packed() {

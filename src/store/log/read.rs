@@ -1,4 +1,4 @@
-//! Reads single records of a segment, and finds the next whole one after a damaged place.
+//! Reads single records of a segment, and finds the next whole one after damage.
 
 use std::cell::RefCell;
 use std::io;
@@ -23,16 +23,16 @@ pub(super) enum Record {
     Whole {
         head: Head,
         message: Vec<u8>,
-        /// Its place in the raw segment.
+        /// Its offset in the raw segment.
         raw: u64,
-        /// Where the next one begins.
+        /// Offset of the next record.
         next: u64,
     },
-    /// The head is whole, the message is not what was written; the next record begins here.
+    /// The head is whole but the message is damaged; the next record begins here.
     BadMessage {
         next: u64,
     },
-    /// The head is whole, the file ends before the message does.
+    /// The head is whole but the file ends inside the message.
     CutOff,
     BadHead,
 }
@@ -71,7 +71,7 @@ pub(super) fn read_record(file: &dyn DiskFile, form: Form, at: u64, size: u64) -
 }
 
 thread_local! {
-    /// It is kept: to make one takes longer than to decompress a small message.
+    /// Kept, because creating one takes longer than decompressing a small message.
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -82,7 +82,7 @@ pub(super) fn decompress(message: &[u8], length: usize) -> io::Result<Vec<u8>> {
     })
 }
 
-/// The record's place in the raw segment, and how many bytes follow its head; `None` if they are damaged.
+/// The record's offset in the raw segment, and the number of bytes after its head; `None` if they are damaged.
 fn place_and_length(form: Form, bytes: &[u8], at: u64) -> Option<(u64, u32)> {
     if form == Form::Raw {
         return Some((at, u32::from_le_bytes(*bytes.first_chunk()?)));
@@ -95,7 +95,7 @@ fn place_and_length(form: Form, bytes: &[u8], at: u64) -> Option<(u64, u32)> {
     Some((u64::from_le_bytes(*raw), u32::from_le_bytes(stored.try_into().ok()?)))
 }
 
-/// The next byte at which a whole record begins. A head alone may be part of a message: a copy of a log, say.
+/// Offset of the next whole record. A head alone may be inside a message: of a copy of a log, say.
 pub(super) fn next_whole(file: &dyn DiskFile, form: Form, from: u64, size: u64) -> io::Result<Option<u64>> {
     let mut from = from;
     while let Some(at) = next_head(file, from, size)? {
@@ -107,7 +107,7 @@ pub(super) fn next_whole(file: &dyn DiskFile, form: Form, from: u64, size: u64) 
     Ok(None)
 }
 
-/// The next byte at which a whole head begins.
+/// Offset of the next whole head.
 fn next_head(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<u64>> {
     const WINDOW: usize = 1 << 20;
     let mut start = from;

@@ -11,25 +11,25 @@ pub const HEAD: usize = 40;
 pub struct Position {
     /// Number of the segment.
     pub segment: u64,
-    /// Byte in it.
+    /// Byte offset in it.
     pub offset: u64,
 }
 
-/// What a record is.
+/// What a record contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
     /// A chunk; its message is an OTLP request.
     Chunk(ChunkKind),
-    /// A chunk whose message has references in place of what is around its items.
+    /// A chunk whose message has references in place of its items' envelopes.
     Shared(ChunkKind),
-    /// The fields of a resource around its items, for the chunks behind it.
+    /// The envelope of a resource, shared by later chunks.
     OfResource,
-    /// The fields of a scope around its items, for the chunks behind it.
+    /// The envelope of a scope, shared by later chunks.
     OfScope,
 }
 
 impl RecordKind {
-    /// The number on the disk.
+    /// The number on disk.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -40,7 +40,7 @@ impl RecordKind {
         }
     }
 
-    /// Whether its message may be compressed by itself.
+    /// Whether its message may be compressed separately.
     pub(super) fn may_be_packed(self) -> bool {
         matches!(self, Self::Chunk(kind) | Self::Shared(kind) if kind != ChunkKind::Metrics)
     }
@@ -57,25 +57,25 @@ impl RecordKind {
     }
 }
 
-/// What is added to a chunk's number when it shares envelopes.
+/// Added to a chunk's number if it shares envelopes.
 const SHARED: u8 = 5;
-/// What is added to the number of a chunk whose message is compressed by itself, also in a raw segment.
+/// Added to the number of a chunk whose message is compressed separately, even in a raw segment.
 pub(super) const PACKED: u8 = 16;
-/// What is left of a record that was deleted on request: zeros. To readers it is a kind that they do not know.
+/// A record that was deleted on request: zeros. Readers treat it as an unknown kind.
 pub(super) const ERASED: u8 = 10;
-/// The largest number of a kind.
+/// The largest known kind.
 pub(super) const LAST_KIND: u8 = PACKED + 8;
 
-/// What precedes a message.
+/// The head of a record, before its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Length of the message in bytes.
     pub length: u32,
-    /// The kind's number, 16 more if the message is compressed by itself; kinds of later versions are kept as they are.
+    /// The kind's number, plus 16 if the message is compressed separately; kinds of later versions are kept as they are.
     pub kind: u8,
     /// Time of arrival, nanoseconds since 1970.
     pub arrival: u64,
-    /// The trace, if it is of one.
+    /// The trace, if there is one.
     pub trace_id: Option<TraceId>,
     /// CRC-32 of the message.
     pub checksum: u32,
@@ -91,13 +91,13 @@ impl Head {
         }
     }
 
-    /// Whether the message is compressed by itself.
+    /// Whether the message is compressed separately.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         self.kind >= PACKED && self.kind().is_some()
     }
 
-    /// The bytes on the disk.
+    /// The head in its form on disk.
     #[must_use]
     pub fn to_bytes(self) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
@@ -114,7 +114,7 @@ impl Head {
         bytes
     }
 
-    /// The head that these bytes begin with; `None` if its own checksum does not fit.
+    /// Parses a head; `None` if its own checksum does not match.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (fields, own) = bytes.get(..HEAD)?.split_last_chunk::<4>()?;

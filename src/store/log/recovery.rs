@@ -1,4 +1,4 @@
-//! What was found when the log was opened: what a crash left, what a disk lost.
+//! What was found when the log was opened: what a crash left, and what was lost.
 
 use std::fmt;
 
@@ -13,33 +13,33 @@ pub struct Recovery {
     pub torn: Option<Torn>,
     /// Places that could not be read and were skipped.
     pub damaged: Vec<Damage>,
-    /// What was acknowledged and is gone, now or earlier, until an operator acknowledges the loss.
+    /// Acknowledged records that are gone, since now or earlier, until an operator acknowledges the loss.
     pub lost: Vec<Lost>,
-    /// How many records were read again into the index.
+    /// Number of records replayed into the index.
     pub replayed: usize,
     /// Why the index was rebuilt, if it was.
     pub index_rebuilt: Option<String>,
-    /// What was wrong with the files that record deletions, which were written again.
+    /// Faults of the files that record deletions, which were rewritten.
     pub deletions_mended: Vec<String>,
 }
 
 /// An unfinished record at the end of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Torn {
-    /// Where it began.
+    /// Where it begins.
     pub at: Position,
-    /// How many bytes were cut off.
+    /// Number of bytes that were cut off.
     pub bytes: u64,
-    /// Whether the index knows of records there: then they were acknowledged, and the file was cut afterwards.
+    /// Whether the index has records there: then they were acknowledged, and the file was cut afterwards.
     pub acknowledged: bool,
 }
 
-/// Bytes that are not what was written.
+/// Bytes that differ from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
     /// Where they begin.
     pub at: Position,
-    /// How many there are.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -72,17 +72,17 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Records of one segment that were acknowledged and are gone.
+/// Acknowledged records of one segment that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// The segment that they were in.
+    /// The segment they were in.
     pub segment: u64,
-    /// What is wrong with it.
+    /// What is wrong with the segment.
     #[serde(flatten)]
     pub fault: Fault,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
-    /// Of how many traces.
+    /// Number of traces they belong to.
     pub traces: u64,
 }
 
@@ -94,10 +94,10 @@ pub enum Fault {
     Gone,
     /// The file was cut off.
     Cut {
-        /// Its bytes now.
+        /// Its size now.
         bytes: u64,
     },
-    /// Parts of it are not what was written.
+    /// Parts of it differ from what was written.
     Damaged,
 }
 

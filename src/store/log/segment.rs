@@ -37,7 +37,7 @@ pub struct Segment {
     pub(super) number: u64,
     pub(super) form: Form,
     table: Vec<Row>,
-    /// Where the records end; of a raw segment that grows, `None`.
+    /// Where the records end; `None` for a raw segment, which may grow.
     pub(super) records_end: Option<u64>,
 }
 
@@ -47,17 +47,17 @@ pub(in crate::store) struct Scanned {
     /// End of the last whole record.
     pub(super) end: u64,
     pub(in crate::store) damaged: Vec<Damage>,
-    /// Bytes behind `end` that are no whole record.
+    /// Bytes after `end` that are not a whole record.
     pub(in crate::store) rest: u64,
 }
 
 impl Segment {
-    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head marks the
-    /// segment as compressed but its records are raw, it is read as a raw segment.
+    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head marks
+    /// the segment as compressed but its records are raw, it is read as a raw segment.
     ///
     /// # Errors
     ///
-    /// It is of a later version; inside: it cannot be read.
+    /// It has a later version. The inner error: it cannot be read.
     pub fn open(file: Box<dyn DiskFile>, number: u64) -> Result<io::Result<Self>, Error> {
         let form = match form_of(&*file, number)? {
             Ok(form) => form.unwrap_or(Form::Raw),
@@ -83,7 +83,7 @@ impl Segment {
         }
         self.table = self.rows()?;
         if self.table.is_empty() {
-            // The head of a segment has no checksum: raw records may follow one that marks them as compressed.
+            // The head has no checksum, so it may be wrongly marked as compressed.
             self.form = Form::Raw;
             if self.rows()?.is_empty() {
                 self.form = Form::Compressed;
@@ -92,7 +92,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether it ends as a compressed segment does, whatever its head contains.
+    /// Whether it ends like a compressed segment, whatever its head says.
     pub(super) fn has_table(&self) -> io::Result<bool> {
         Ok(table(&*self.file)?.is_some())
     }
@@ -132,8 +132,8 @@ impl Segment {
         self.form
     }
 
-    /// The OTLP message of the chunk at a place of the raw segment, with all that it shares with others; `None`: it is not
-    /// what was written.
+    /// The OTLP message of the chunk at an offset of the raw segment, including what it shares with other chunks; `None`: it
+    /// is damaged.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Segment {
         Ok(Some(apart.message(&envelopes)))
     }
 
-    /// The record at a place of the raw segment, with its message decompressed; `None`: it is not what was written.
+    /// The record at an offset of the raw segment, with its message decompressed; `None`: it is damaged.
     ///
     /// # Errors
     ///
@@ -184,8 +184,8 @@ impl Segment {
 }
 
 impl Segment {
-    /// Reads the records from a place of the raw segment on, and gives each whole one to `visit` as a raw segment has it, with its
-    /// place there.
+    /// Reads the records from an offset of the raw segment on, and passes each whole one to `visit` in its raw form, with
+    /// its offset.
     pub(in crate::store) fn scan<E>(
         &self,
         from: u64,
@@ -194,7 +194,7 @@ impl Segment {
         self.scan_until(from, u64::MAX, visit)
     }
 
-    /// The same, up to a place: what is written behind it meanwhile is not looked at.
+    /// The same, up to an offset, ignoring what is appended meanwhile.
     pub(in crate::store) fn scan_until<E>(
         &self,
         from: u64,
@@ -210,7 +210,7 @@ impl Segment {
             end: at.min(size.max(SEGMENT_HEAD)),
             ..Scanned::default()
         };
-        // Damage is only damage if something whole follows; else it is the torn end.
+        // Damage counts only if a whole record follows; else it is the torn end.
         let mut pending: Vec<Damage> = Vec::new();
         while at < size {
             match read_record(&*self.file, self.form, at, size)? {
@@ -242,7 +242,7 @@ impl Segment {
         Ok(Ok(scanned))
     }
 
-    /// The heads of all records, and whether none of it is damaged.
+    /// The heads of all records, and whether the segment is free of damage.
     ///
     /// # Errors
     ///
@@ -257,7 +257,7 @@ impl Segment {
         Ok((heads, whole))
     }
 
-    /// When the first record came, in nanoseconds since 1970; `None` if the segment has no record or the first one is damaged.
+    /// Arrival of the first record, in nanoseconds since 1970; `None` if the segment is empty or the first record is damaged.
     ///
     /// # Errors
     ///

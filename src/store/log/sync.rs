@@ -1,4 +1,4 @@
-//! Syncs on a separate thread, so that the index is written while the disk works.
+//! Syncs on a separate thread, so that the index is written while the disk is busy.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct Syncer {
 }
 
 impl Syncer {
-    /// Starts the thread; it ends when this is dropped.
+    /// Starts the thread, which ends when this is dropped.
     pub(super) fn start() -> io::Result<Self> {
         let (files, to_sync) = bounded::<Arc<dyn DiskFile>>(1);
         let (done, results) = bounded(1);
@@ -29,18 +29,18 @@ impl Syncer {
         Ok(Self { files, results })
     }
 
-    /// Begins to sync a file. Every call is followed by one of [`Syncer::finish`].
+    /// Begins to sync a file. Each call must be followed by [`Syncer::finish`].
     pub(super) fn begin(&self, file: &Arc<dyn DiskFile>) {
         // If the thread is gone, `finish` returns an error.
         let _ = self.files.send(Arc::clone(file));
     }
 
-    /// Has a message once the sync is over that was begun.
+    /// Receives the result of the current sync.
     pub(super) fn results(&self) -> &Receiver<io::Result<()>> {
         &self.results
     }
 
-    /// Waits for the sync that was begun.
+    /// Waits for the current sync.
     pub(super) fn finish(&self) -> io::Result<()> {
         let gone = |_| Err(io::Error::other("the syncing thread has ended"));
         self.results.recv().unwrap_or_else(gone)

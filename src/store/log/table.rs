@@ -1,4 +1,4 @@
-//! The table at the end of a compressed segment: where each record is.
+//! The table at the end of a compressed segment, with the location of each record.
 
 use std::io;
 
@@ -8,21 +8,21 @@ const FOOTER: usize = 24;
 const TABLE_MAGIC: &[u8; 8] = b"SPBRTAB\x01";
 const ROW: usize = 16;
 
-/// Where a record is.
+/// Location of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Row {
-    /// In the raw segment.
+    /// Offset in the raw segment.
     pub(in crate::store) raw: u64,
-    /// In the file.
+    /// Offset in the file.
     pub(super) here: u64,
 }
 
-/// Whether a file ends as a compressed segment does. What precedes the end is not read.
+/// Whether a file ends like a compressed segment. Only the end is read.
 pub(in crate::store) fn has_footer(file: &dyn DiskFile) -> io::Result<bool> {
     Ok(footer(file)?.is_some())
 }
 
-/// The end of a compressed segment.
+/// The footer of a compressed segment.
 fn footer(file: &dyn DiskFile) -> io::Result<Option<Footer>> {
     let size = file.size()?;
     let Some(footer_at) = size.checked_sub(FOOTER as u64) else {
@@ -76,7 +76,7 @@ impl Footer {
     }
 }
 
-/// The table and the footer as they are on the disk.
+/// The table and the footer in their form on disk.
 pub(super) fn table_bytes(rows: &[Row], place: u64) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Appending: one write and one sync for all chunks that wait.
+//! Appending: one write and one sync for all waiting chunks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ use crate::store::chunk::Chunk;
 use crate::store::disk::{Disk, DiskFile};
 use crate::store::error::{Error, of_io};
 
-/// How many sealed segments may stay in the page cache until they are compressed. Older ones are dropped from it, so that they do
-/// not take memory from other programs.
-const CACHED: u64 = 4;
+/// How many sealed segments may stay in the page cache until they are compressed. Older ones are dropped from it, to leave
+/// the memory to other programs.
+const MAX_CACHED_SEGMENTS: u64 = 4;
 
 /// The log, open for appending.
 #[derive(Debug)]
@@ -29,29 +29,29 @@ pub struct Log {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     file: Arc<dyn DiskFile>,
-    /// Where what is on the disk ends.
+    /// End of what is on disk.
     end: Position,
-    /// Where what is written ends.
+    /// End of what is written.
     written: Position,
     segment_size: u64,
-    /// A segment whose first record came so many nanoseconds ago is followed by the next.
+    /// Age of the first record, in nanoseconds, at which a segment is sealed.
     segment_age: Option<u64>,
     first_arrival: Option<u64>,
-    /// Memory for what is written together.
+    /// Buffer for small pieces of a write.
     small: Vec<u8>,
     syncer: Syncer,
-    /// Where the end is once the sync is over that was begun.
+    /// The new end once the current sync is done.
     syncing: Option<Position>,
     poisoned: Option<Arc<io::Error>>,
 }
 
 impl Log {
-    /// Opens the log of a disk. Every whole record from `from` on is given to `visit`; a torn end is cut off.
-    /// `path` is for messages; a segment is sealed at a size in bytes, or at an age in nanoseconds.
+    /// Opens the log of a disk. Passes every whole record from `from` on to `visit`; a torn end is cut off. `path` is for
+    /// messages; a segment is sealed at a size in bytes, or at an age in nanoseconds.
     ///
     /// # Errors
     ///
-    /// The disk cannot be read or written, a segment is of a later version, or `visit` fails.
+    /// The disk cannot be read or written, a segment has a later version, or `visit` fails.
     pub fn open(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -83,7 +83,7 @@ impl Log {
             let form = form_of(&*file, segment)?.map_err(io("read a segment of"))?;
             let size = file.size().map_err(io("read a segment of"))?;
             if form.is_none() && segment == last && size <= SEGMENT_HEAD {
-                // A crash while the segment was made.
+                // A crash interrupted the creation of the segment.
                 file.truncate(0).map_err(io("cut"))?;
                 file.write_all_at(&[&segment_head(segment, VERSION)], 0).map_err(io("write"))?;
                 file.sync().map_err(io("sync"))?;
@@ -102,7 +102,7 @@ impl Log {
                 segment,
                 offset: scanned.end,
             };
-            // The segments behind a compressed one are gone; nothing is added to it or taken from it.
+            // The later segments are gone; a compressed one is neither appended to nor cut.
             let compressed = form == Some(Form::Compressed) || scanned.rest > 0 && opened.has_table().map_err(io("read a segment of"))?;
             let open_for_more = segment == last && !compressed;
             let file = opened.file;
@@ -151,17 +151,17 @@ impl Log {
         })
     }
 
-    /// The position behind the last record that is on the disk.
+    /// The position after the last record on disk.
     #[must_use]
     pub fn end(&self) -> Position {
         self.end
     }
 
-    /// That the log takes more.
+    /// Checks that the log accepts writes.
     ///
     /// # Errors
     ///
-    /// A sync failed before.
+    /// An earlier sync failed.
     pub fn check(&self) -> Result<(), Error> {
         match &self.poisoned {
             None => Ok(()),
@@ -171,12 +171,12 @@ impl Log {
         }
     }
 
-    /// Writes chunks behind those that were written. They are on the disk once the next sync is over that [`Log::begin_sync`] begins;
-    /// the positions are theirs.
+    /// Appends chunks, and returns their positions. The chunks are on disk once the next sync that [`Log::begin_sync`]
+    /// begins is done.
     ///
     /// # Errors
     ///
-    /// None of them counts as written.
+    /// None of the chunks counts as written.
     pub fn write(&mut self, chunks: &[Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
         self.check()?;
         if self.written == self.end {
@@ -203,18 +203,18 @@ impl Log {
         Ok(positions)
     }
 
-    /// Begins to sync what is written. No other sync is going on; [`Log::finish`] waits for this one.
+    /// Begins to sync what is written. No other sync may be in progress; [`Log::finish`] waits for this one.
     pub fn begin_sync(&mut self) {
         self.syncer.begin(&self.file);
         self.syncing = Some(self.written);
     }
 
-    /// Has a message once the sync is over; never, where none was begun.
+    /// Receives the result of the current sync; never ready if none was begun.
     pub fn synced(&self) -> &Receiver<io::Result<()>> {
         self.syncer.results()
     }
 
-    /// What was written is cut off again: the next write begins at a clean end.
+    /// Cuts off a failed write, so that the next one begins at a clean end.
     fn not_written(&mut self, refused: Refused) -> Error {
         if let Err(worse) = self.file.truncate(self.written.offset) {
             self.poisoned = Some(Arc::new(worse));
@@ -225,7 +225,7 @@ impl Log {
         }
     }
 
-    /// Waits for the sync that was begun. What it covers is on the disk then.
+    /// Waits for the current sync. What it covers is then on disk.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl Log {
     pub fn finish(&mut self) -> Result<(), Error> {
         let Some(end) = self.syncing.take() else { return self.check() };
         let synced = self.syncer.finish();
-        // After a failure the system may report success for a later sync of what it has lost.
+        // After a failure the system may report success for a later sync of data it has lost.
         self.check()?;
         if let Err(source) = synced {
             let source = Arc::new(source);
@@ -248,7 +248,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// The new one cannot be made; this one goes on.
+    /// The new one cannot be created; this one stays active.
     pub fn seal_if_due(&mut self, now: u64) -> Result<(), Error> {
         match self.is_due(now) {
             true => self.roll(),
@@ -256,7 +256,7 @@ impl Log {
         }
     }
 
-    /// Whether this segment is large or old enough to be sealed. It is synced before.
+    /// Whether this segment is large or old enough to be sealed.
     #[must_use]
     pub fn is_due(&self, now: u64) -> bool {
         let age = self.first_arrival.map(|first| now.saturating_sub(first));
@@ -264,11 +264,11 @@ impl Log {
         is_old || self.written.offset >= self.segment_size
     }
 
-    /// Begins a new segment, unless nothing is in this one.
+    /// Begins a new segment, unless this one is empty.
     ///
     /// # Errors
     ///
-    /// The new one cannot be made; this one goes on.
+    /// The new one cannot be created; this one stays active.
     pub fn seal(&mut self) -> Result<(), Error> {
         self.finish()?;
         match self.end.offset > SEGMENT_HEAD {
@@ -277,12 +277,12 @@ impl Log {
         }
     }
 
-    /// Begins a new segment. All of the old one is synced already.
+    /// Begins a new segment. All of the old one must be synced.
     fn roll(&mut self) -> Result<(), Error> {
         let next = self.end.segment + 1;
         let (file, end) = new_segment(&*self.disk, next).map_err(|source| of_io("make a segment in", &self.path, source))?;
         (self.file, self.end, self.written, self.first_arrival) = (file.into(), end, end, None);
-        self.leave_cache(next.saturating_sub(1 + CACHED));
+        self.leave_cache(next.saturating_sub(1 + MAX_CACHED_SEGMENTS));
         Ok(())
     }
 
@@ -298,7 +298,7 @@ impl Log {
 fn new_segment(disk: &dyn Disk, segment: u64) -> io::Result<(Box<dyn DiskFile>, Position)> {
     let name = file_name(segment);
     let file = match disk.create(&name) {
-        // Left by an earlier attempt that could not be finished.
+        // Left by an earlier attempt that failed.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let file = disk.open(&name)?;
             file.truncate(0)?;

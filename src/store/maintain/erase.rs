@@ -1,4 +1,4 @@
-//! What was deleted on request is erased: from the index first, then from the segments.
+//! Erases data deleted on request: from the index first, then from the segments.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -9,15 +9,15 @@ use crate::store::error::Error;
 use crate::store::index;
 use crate::store::log::{self, Position};
 
-/// The level of zstd for segments that are rewritten where others stay as they came.
+/// The zstd level for rewritten segments if segments are not compressed otherwise.
 const LEVEL: i32 = 1;
 
 impl Work {
-    /// Erases what deletions have left to erase, once while the store is open. What cannot be done yet is done the next time.
+    /// Erases what deletions have left to erase, once while the store is open. What cannot be done yet is left for the next time.
     ///
     /// # Errors
     ///
-    /// The disk or the index failed, or the store is closed before all is erased.
+    /// The disk or the index failed, or the store was closed before everything was erased.
     pub(super) fn erase(&mut self) -> Result<(), Error> {
         let unfinished = self.state.deletions().and_then(|deletions| deletions.unfinished());
         let Some(work) = unfinished.filter(|work| work.deletions > self.erased) else {
@@ -28,18 +28,18 @@ impl Work {
         {
             let _turn = self.state.turns.take();
             let mut index = index::open(&self.directory)?;
-            // With this commit all others are on the disk.
+            // This commit makes all earlier ones durable.
             index::make_durable(&index)?;
             index::delete(&mut index, &traces, &loose)?;
         }
         let active = self.state.segment.load(Ordering::Acquire);
         for number in work.segments.iter().copied().filter(|number| *number < active) {
             if self.stopping.load(Ordering::Relaxed) {
-                // Whoever waits must not take it for erased.
+                // The caller must not take the data for erased.
                 return Err(Error::Closed);
             }
             let segment = match self.segments.segment(number) {
-                // Retention was faster.
+                // Retention removed it first.
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
                 segment => segment?,
             };

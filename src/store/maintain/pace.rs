@@ -1,4 +1,4 @@
-//! How fast segments are compressed while requests come.
+//! The pace of compression while requests arrive.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 
 use crate::store::state::State;
 
-/// So long it works at once while requests come. Also the longest that anyone who wants the thread waits.
+/// How long compression works without a rest while requests arrive; also the longest that others wait for the thread.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Rests between slices of work while requests come: the more segments wait, the shorter. From [`BACKLOG`] on there are none, so
-/// that under constant load too as much is compressed as comes.
+/// Rests between slices of work while requests arrive: the more segments wait, the shorter. From [`BACKLOG`] on it does not
+/// rest, so that even under constant load compression keeps up.
 #[derive(Debug)]
 pub(super) struct Pace {
     begin: Instant,
     requests: usize,
-    /// Rests, in slices.
+    /// Length of a rest, in slices.
     rests: u32,
 }
 
-/// From so many segments on compression takes no rests: 2 GiB of 64 MiB each.
+/// Number of waiting segments from which compression takes no rests: 2 GiB of 64 MiB each.
 pub(super) const BACKLOG: usize = 32;
 
 impl Pace {
-    /// `waiting`: segments that are not compressed yet.
+    /// `waiting`: the number of uncompressed segments.
     pub(super) fn new(state: &State, waiting: usize) -> Self {
         let rests = match waiting {
             0..8 => 9,
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Called between records; `true` at the end of each slice, when the thread has had its rest.
+    /// Called between records; `true` at the end of each slice, after the rest.
     pub(super) fn is_over(&mut self, state: &State) -> bool {
         let worked = self.begin.elapsed();
         if worked < SLICE {
@@ -47,7 +47,7 @@ impl Pace {
         let requests = state.requests.load(Ordering::Relaxed);
         let is_busy = requests != self.requests || state.waiting.load(Ordering::Relaxed) > 0;
         if is_busy {
-            // A record may be large: its work is no longer than the rest that follows it.
+            // A record may be large: the rest is proportional to the actual work.
             thread::sleep(worked.min(10 * SLICE) * self.rests);
         }
         (self.begin, self.requests) = (Instant::now(), state.requests.load(Ordering::Relaxed));

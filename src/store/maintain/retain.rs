@@ -1,4 +1,4 @@
-//! Segments that retention no longer keeps are removed.
+//! Removes segments by retention.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
@@ -17,13 +17,13 @@ use crate::store::options::Retention;
 use crate::store::segments::Listing;
 use crate::store::{ChunkKind, log::Segment};
 
-/// How many traces are looked at before the index is taken to remove them.
-const TRACES: usize = 500;
-/// How long it is taken at once: requests wait for their turn meanwhile.
-const TURN: Duration = Duration::from_millis(20);
+/// Maximum traces prepared before the index is locked to remove them.
+const TRACES_PER_TURN: usize = 500;
+/// Maximum time the index is locked at once, since requests wait meanwhile.
+const MAX_TURN: Duration = Duration::from_millis(20);
 
 impl Work {
-    /// Removes what is too much or too old.
+    /// Removes segments beyond the size limit or the retention age.
     pub(super) fn retain(&mut self) -> Result<(), Error> {
         let active = self.state.segment.load(Ordering::Acquire);
         let outcome = match self.retention == Retention::default() && self.spent() == 0 {
@@ -35,7 +35,7 @@ impl Work {
         outcome
     }
 
-    /// Whether a segment was sealed since retention looked.
+    /// Whether a segment was sealed since retention last ran.
     pub(super) fn is_retention_due(&self) -> bool {
         self.state.segment.load(Ordering::Acquire) != self.looked
     }
@@ -68,12 +68,12 @@ impl Work {
         self.state.spent.load(Ordering::Acquire)
     }
 
-    /// Whether all of a segment is.
+    /// Whether all of a segment is too old.
     fn is_too_old(&mut self, number: u64, follower: u64) -> Result<bool, Error> {
         let Some(age) = self.retention.age else { return Ok(false) };
         let segment = self.segments.segment(follower)?;
         let next = segment.first_arrival().map_err(self.failure("read", follower))?;
-        // Nothing may ever follow.
+        // Without a later chunk, the segment's own last one decides.
         let arrival = match next {
             Some(arrival) => Some(arrival),
             None => self.last_arrival(number)?,
@@ -82,7 +82,7 @@ impl Work {
         Ok(arrival.is_some_and(|arrival| now().saturating_sub(arrival) > age))
     }
 
-    /// When the last chunk of a sealed segment came, as far as its heads can be read.
+    /// Arrival of the last chunk of a sealed segment, as far as its heads can be read.
     fn last_arrival(&mut self, number: u64) -> Result<Option<u64>, Error> {
         if let Some((of, arrival)) = self.last_arrival
             && of == number
@@ -95,20 +95,20 @@ impl Work {
         Ok(arrival)
     }
 
-    /// Removes a segment, from the index first: what the index names must exist. `false`: the store is being closed, and the next
-    /// one to open it goes on.
+    /// Removes a segment, from the index first: whatever the index names must exist. `false`: the store is being closed;
+    /// removal continues when it is next opened.
     fn remove(&mut self, number: u64) -> Result<bool, Error> {
         let mut index = index::open(&self.directory)?;
         let segment = self.segments.segment(number)?;
         let Held { traces, has_loose } = self.held(&index, &segment)?;
-        for traces in traces.chunks(TRACES) {
+        for traces in traces.chunks(TRACES_PER_TURN) {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);
             }
             self.forget(&mut index, traces, number)?;
         }
         let turn = self.state.turns.take();
-        // With this commit all others are on the disk.
+        // This commit makes all earlier ones durable.
         index::make_durable(&index)?;
         let remover = index::Remover::begin(&mut index)?;
         remover.forget_segment(number, has_loose)?;
@@ -122,10 +122,10 @@ impl Work {
         Ok(true)
     }
 
-    /// Removes from the index what these traces have in a segment.
+    /// Removes the chunks of these traces in a segment from the index.
     fn forget(&self, index: &mut Connection, traces: &[TraceId], number: u64) -> Result<(), Error> {
         let mut listing = Listing::new(&self.segments, &self.session_keys);
-        // What stays of them is read before the index is taken; what comes meanwhile is little.
+        // Reads the chunks that stay before the index is locked; few more arrive meanwhile.
         let mut listed: HashMap<Position, Option<Listed<'static>>> = HashMap::new();
         for trace_id in traces {
             for place in index::chunks_of(index, *trace_id)? {
@@ -146,7 +146,7 @@ impl Work {
                     left.extend(known.map_or_else(|| listing.of(place.at), Ok)?);
                 }
                 remover.remake_row(*trace_id, &left)?;
-                if begin.elapsed() >= TURN {
+                if begin.elapsed() >= MAX_TURN {
                     break;
                 }
             }
@@ -155,12 +155,12 @@ impl Work {
         Ok(())
     }
 
-    /// The content of a segment.
+    /// What a segment contains.
     fn held(&self, index: &Connection, segment: &Segment) -> Result<Held, Error> {
         let number = segment.number();
         let (heads, whole) = segment.heads().map_err(self.failure("read", number))?;
         if !whole {
-            // What is damaged cannot be asked for its trace.
+            // A damaged record does not tell its trace.
             return Ok(Held {
                 traces: index::traces_in(index, number)?,
                 has_loose: true,
@@ -181,7 +181,7 @@ impl Work {
     }
 }
 
-/// The content of a segment.
+/// What a segment contains.
 struct Held {
     traces: Vec<TraceId>,
     /// Log records without a trace.

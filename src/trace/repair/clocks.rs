@@ -1,6 +1,6 @@
-//! Clocks of several hosts: a span outside its parent's time is moved, with all below it.
+//! Corrects clocks of several hosts: moves a span outside its parent's time, with everything below it.
 //!
-//! As tracing backends do it: what a server did lies within what its client waited for, and nothing begins before what caused it.
+//! Like tracing backends, this places a server's span within its client's, and nothing before its cause.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::span::{Span, SpanKind, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// Clocks of one host differ by less, and so do a clock of milliseconds and one of nanoseconds.
+/// Nanoseconds by which clocks of one host, or a millisecond and a nanosecond clock, may differ.
 const TOLERANCE: u64 = 2_000_000;
 
-/// Moves spans of another clock, and reports those that begin before their parent nevertheless.
+/// Moves spans with a different clock, and reports those that still begin before their parent.
 pub(super) fn align(trace: &mut Trace) {
     let mut moves: Vec<i128> = vec![0; trace.spans.len()];
     for (place, _) in trace.depth_first() {
@@ -21,7 +21,7 @@ pub(super) fn align(trace: &mut Trace) {
         };
         let inherited = parent.and_then(|parent| moves.get(parent)).copied().unwrap_or(0);
         let crosses = crosses(above, span);
-        // Below a server the spans have its clock, until one goes to another host again.
+        // Spans below a server have its clock, until one is on another host again.
         let candidates = if crosses { [0, inherited] } else { [inherited, 0] };
         let fits = |by: &i128| fits(above, span, *by, crosses);
         let by = candidates.into_iter().find(fits).unwrap_or_else(|| inside(above, span));
@@ -51,12 +51,12 @@ fn crosses(above: &Span, span: &Span) -> bool {
     serves(above, span) || !Arc::ptr_eq(&above.resource, &span.resource) && above.resource != span.resource
 }
 
-/// Whether a span is what a server did for its parent, which many clients record without a span of kind client.
+/// Whether a span is a server's work for its parent. Many clients record requests without a span of kind client.
 fn serves(above: &Span, span: &Span) -> bool {
     matches!(above.kind, SpanKind::Client | SpanKind::Internal) && matches!(span.kind, SpanKind::Server)
 }
 
-/// What would leave the range of times stops at its edge: what is moved by the same stays in order. Zero is no time.
+/// Clamps to the range of times, so that spans moved by the same amount stay in order. Zero means no time.
 fn moved(time: UnixNanos, by: i128) -> UnixNanos {
     if by == 0 {
         return time;
@@ -65,7 +65,7 @@ fn moved(time: UnixNanos, by: i128) -> UnixNanos {
     UnixNanos(u64::try_from(moved).unwrap_or(time.0))
 }
 
-/// Whether a span, moved by so much, may be its parent's child.
+/// Whether a span, moved by this much, may be its parent's child.
 fn fits(above: &Span, span: &Span, by: i128, crosses: bool) -> bool {
     let (start, end) = (moved(span.start, by), moved(span.end, by));
     let is_over = !span.is_running() && end.0.saturating_add(TOLERANCE) < above.start.0;
@@ -75,7 +75,7 @@ fn fits(above: &Span, span: &Span, by: i128, crosses: bool) -> bool {
     !(is_over || begins_before || begins_after)
 }
 
-/// By how much a span has to be moved to lie in the middle of its parent, or to begin with it where it is longer.
+/// The shift that centers a span in its parent, or aligns their starts if the span is longer.
 fn inside(above: &Span, span: &Span) -> i128 {
     let length = |span: &Span| i128::from(span.end.0.saturating_sub(span.start.0));
     let rest = if above.is_running() {
@@ -96,7 +96,7 @@ fn shift(span: &mut Span, by: i128) {
     }
 }
 
-/// A child that begins before its parent and is not moved.
+/// Reports a child that begins before its parent and is not moved.
 fn report(trace: &mut Trace, place: usize, parent: Option<usize>) {
     let Some((above, span)) = parent.and_then(|parent| Some((trace.spans.get(parent)?, trace.spans.get(place)?))) else {
         return;
@@ -110,7 +110,7 @@ fn report(trace: &mut Trace, place: usize, parent: Option<usize>) {
     }
 }
 
-/// Puts spans that were moved where their new starts have them, and rewrites what names them.
+/// Sorts spans by their new starts and rewrites references to them.
 fn in_order(trace: &mut Trace) {
     let mut order: Vec<usize> = (0..trace.spans.len()).collect();
     order.sort_by_key(|place| trace.spans.get(*place).map(|span| (span.start, span.end)));

@@ -1,5 +1,5 @@
-//! Keeps one body for each span id: the last of those that the client numbers, else the one that ended later; the same bytes
-//! again are a no-op.
+//! Keeps one body for each span id: the last revision if the client numbers them, else the one that ended later. Identical
+//! bodies count as one.
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use crate::trace::tree::Trace;
 
 pub(super) fn keep_one(trace: &mut Trace) {
     let mut kept: Vec<Span> = Vec::with_capacity(trace.spans.len());
-    // Made where a span id comes with several bodies, once a body.
+    // Computed only for span ids with several bodies, once per body.
     let mut ranks: HashMap<SpanId, Rank> = HashMap::default();
     let mut superseded: Vec<(Rank, Span)> = Vec::new();
     let mut at = HashMap::with_capacity_and_hasher(trace.spans.len(), foldhash::fast::RandomState::default());
@@ -31,11 +31,11 @@ pub(super) fn keep_one(trace: &mut Trace) {
         let had = ranks.entry(span.span_id).or_insert_with(|| Rank::of(have));
         let came = Rank::of(&span);
         let order = came.cmp((&span, had, have));
-        // NaN is not equal to itself, its text is.
+        // Compared by rank, since NaN is not equal to itself, but its text is.
         if order == Ordering::Equal {
             continue;
         }
-        // A session that goes on has them from us.
+        // For a growing session, this program itself writes several bodies.
         if !matches!(span.scope.name.as_str(), SESSION_SCOPE | LOGS_SCOPE) {
             trace.findings.push(Finding::new(
                 Some(span.span_id),
@@ -55,15 +55,15 @@ pub(super) fn keep_one(trace: &mut Trace) {
     trace.spans = kept;
 }
 
-/// Numbers the bodies of a span that the client sends again and again while it runs (judgeval).
+/// The attribute that numbers the bodies of a span which the client sends repeatedly while it runs (judgeval).
 const REVISION: &str = "judgment.update_id";
 
-/// The higher revision wins, then the later end, then the fuller body; the text settles ties the same way in any order of arrival.
+/// The higher revision wins, then the later end, then the fuller body; the text breaks ties independently of the order of arrival.
 struct Rank {
     revision: Option<i64>,
     end: UnixNanos,
     parts: usize,
-    /// Made for ties only: it is long.
+    /// Computed only for ties, because it is long.
     text: OnceCell<String>,
 }
 

@@ -1,9 +1,9 @@
 //! Repair: an ordered list of small named steps.
 //!
-//! Duplicates go first, since every later step expects one span for each id; times before parents, since roots and children
-//! are ordered by them, and their unit before all that is asked of them; clocks last, since only the tree shows which of them
-//! differ. Spans are in order before their times are mended, too: those that have the same times only then stay in the order of the
-//! times that came, and not in that of their arrival.
+//! Duplicates come first, since every later step expects one span per id; times before parents, since roots and children
+//! are ordered by them, with the unit of times before anything that reads them; clocks last, since only the tree shows which
+//! of them differ. Spans are also sorted before their times are mended: those that mending gives equal times then keep the
+//! order of their recorded times, not of their arrival.
 
 mod clocks;
 mod duplicates;

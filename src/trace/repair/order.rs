@@ -1,5 +1,5 @@
-//! Spans by start, then end. Those with the same times stay as they came: a clock of milliseconds gives parallel calls one time,
-//! and an id, which is random, tells nothing about which was first.
+//! Sorts spans by start, then end. Those with equal times keep the order of arrival: a millisecond clock gives parallel calls one
+//! time, and ids are random, so they do not show which was first.
 
 use crate::trace::tree::Trace;
 

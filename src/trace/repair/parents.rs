@@ -1,4 +1,4 @@
-//! Parents that are missing, or their own descendants.
+//! Repairs parents that are missing, or their own descendants.
 
 use crate::hash::HashMap;
 use crate::span::SpanId;
@@ -83,7 +83,7 @@ fn cycle(parents: &[Option<usize>], from: usize) -> Vec<usize> {
     out
 }
 
-/// Children and roots, and what is odd about the roots.
+/// Fills in children and roots, and reports oddities of the roots.
 pub(super) fn report_roots(trace: &mut Trace) {
     trace.children = vec![Vec::new(); trace.spans.len()];
     trace.roots.clear();

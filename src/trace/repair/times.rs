@@ -1,12 +1,12 @@
-//! Impossible times: no start, an end before the start, an end beyond any clock.
+//! Repairs impossible times: no start, an end before the start, an end beyond any clock.
 
 use crate::hash::HashMap;
 use crate::span::{EARLIEST, LATEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// Puts a substitute if a span has no start, marks it, and makes an end before the start the start. An end after [`LATEST`], such
-/// as the largest number, is that of a span that has not ended.
+/// Substitutes a missing start, with a mark, and an end before the start. An end after [`LATEST`], such as the largest
+/// number, means that the span has not ended.
 ///
 /// A span without a start began before everything below it and before its end: these bound it.
 pub(super) fn settle(trace: &mut Trace) {
@@ -45,7 +45,7 @@ pub(super) fn settle(trace: &mut Trace) {
     }
 }
 
-/// The first start and the last end of the spans whose times can be.
+/// The first start and the last end of spans with possible times.
 fn bounds(spans: &[Span]) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let sound = || spans.iter().filter(|span| span.start <= span.end && span.end <= LATEST);
     (sound().map(|span| span.start).min(), sound().map(|span| span.end).max())
@@ -64,7 +64,7 @@ fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
     let mut known: Vec<(UnixNanos, usize)> = trace.spans.iter().enumerate().map(|(place, span)| (span.start, place)).collect();
     known.retain(|(_, place)| trace.spans.get(*place).is_some_and(|span| !lacks_start(span)));
     known.sort_unstable();
-    // The first known start below each span that has none: the first that comes there.
+    // The first known start below each span without one: starts are in order, so the first to get there.
     let mut below: HashMap<usize, UnixNanos> = HashMap::default();
     for (start, place) in &known {
         let mut up = trace.spans.get(*place).and_then(parent_of);
@@ -74,7 +74,7 @@ fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
         }
     }
     let first = known.first().map(|(start, _)| *start);
-    // Of two that have none, the one that ends first comes first.
+    // Of two spans without a start, the one that ends first is settled first.
     lacking.sort_by_key(|place| trace.spans.get(*place).map(|span| span.end));
     for place in lacking {
         let above = trace.spans.get(place).and_then(parent_of).and_then(|above| trace.spans.get(above));

@@ -1,10 +1,10 @@
-//! Times in another unit than nanoseconds: some clients, and people who write OTLP/JSON, put milliseconds or microseconds there.
+//! Converts times to nanoseconds: some clients, and people who write OTLP/JSON, record milliseconds or microseconds instead.
 
 use crate::span::{LATEST, TimeUnit, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// Reads the times of a trace in the one unit in which all of them are of our days, if nanoseconds are not that unit.
+/// Converts the times of a trace from the one other unit in which all of them are present-day times, if any.
 pub(super) fn settle(trace: &mut Trace) {
     let is_set = |time: &UnixNanos| time.0 != 0 && *time <= LATEST;
     let mut units = trace

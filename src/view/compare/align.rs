@@ -1,4 +1,4 @@
-//! Aligns the steps of two runs: a longest common subsequence, as long as that is affordable.
+//! Aligns the steps of two runs by a longest common subsequence, as long as that is affordable.
 
 use std::hash::Hash;
 
@@ -6,10 +6,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::hash::HashMap;
 
-/// With more steps, the work of a longest common subsequence may be more than anyone waits for.
+/// Maximum number of steps for an exact longest common subsequence; with more, its cost may be too high.
 const EXACT: usize = 4_000;
 
-/// The places of two lists, in order: pairs of equal items, and items of one list alone.
+/// Positions in two lists, in order: pairs of equal items, and items that only one list has.
 pub(super) fn align<T: Hash + Eq + Ord>(left: &[T], right: &[T]) -> Vec<(Option<usize>, Option<usize>)> {
     let pairs = if left.len() + right.len() <= EXACT {
         exact(left, right)
@@ -39,7 +39,7 @@ fn exact<T: Hash + Eq + Ord>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
     equal.collect()
 }
 
-/// Takes for each item of the first list the next equal one of the second, if it is near the one before.
+/// Pairs each item of the first list with the next equal one of the second, if it is near the previous pair.
 fn in_turn<T: Hash + Eq>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
     let mut places: HashMap<&T, std::collections::VecDeque<usize>> = HashMap::default();
     for (at, item) in right.iter().enumerate() {
@@ -51,7 +51,7 @@ fn in_turn<T: Hash + Eq>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
         while waiting.front().is_some_and(|place| *place < next) {
             waiting.pop_front();
         }
-        // Further away, everything between would be shown as new.
+        // A pair further away would make everything in between appear as new.
         if let Some(place) = waiting.front().copied().filter(|place| *place <= next + EXACT) {
             waiting.pop_front();
             pairs.push((at, place));

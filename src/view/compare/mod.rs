@@ -1,6 +1,6 @@
-//! Two runs side by side: which steps they share, and in what these differ. The command line prints it; pages show the same.
+//! Compares two runs: which steps they share, and how these differ. Used by the command line and the pages.
 //!
-//! Times always differ, so they make no step different: they are shown next to it.
+//! Times always differ, so they do not make a step different; they are shown next to it.
 
 mod align;
 mod prompt;
@@ -27,30 +27,30 @@ use crate::run::{Run, Step};
 /// Two runs, step by step.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Comparison {
-    /// The first run as one.
+    /// Facts of the first run.
     pub(crate) left: Whole,
-    /// The second.
+    /// Facts of the second run.
     pub(crate) right: Whole,
-    /// Where the questions differ; `None`: they are the same, or both have none.
+    /// How the questions differ; `None`: they are equal, or both runs have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<Vec<Piece>>,
-    /// The same of the answers.
+    /// How the answers differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Vec<Piece>>,
-    /// In what the system prompts, tools and parameters of model calls differ, each change once.
+    /// How the system prompts, tools and parameters of model calls differ, each change once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) prompts: Vec<PromptChange>,
-    /// The steps of both, in the order of the first run; those only in the second are where it has them.
+    /// The steps of both, in the order of the first run, with those only in the second at their place.
     pub(crate) steps: Vec<Pair>,
 }
 
-/// What becomes of a step from the first run to the second.
+/// How a step changes from the first run to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
     /// It is in both and equal.
     Same,
-    /// It is in both, and something of it differs.
+    /// It is in both but differs.
     Changed,
     /// Only the first run has it.
     OnlyLeft,
@@ -58,7 +58,7 @@ pub(crate) enum Change {
     OnlyRight,
 }
 
-/// One step, of one run or of both.
+/// A step of one run, or a pair of matching steps.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Pair {
     /// How the two differ.
@@ -69,16 +69,16 @@ pub(crate) struct Pair {
     /// The step of the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) right: Option<StepSide>,
-    /// Places in [`Comparison::prompts`] of what these two model calls were given.
+    /// Indexes into [`Comparison::prompts`] of the changes between two model calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) prompts: Vec<usize>,
-    /// What differs, in words.
+    /// What differs, as text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) differences: Vec<Difference>,
 }
 
 impl Comparison {
-    /// What the two model calls of a pair were given differently.
+    /// Prompt changes between the two model calls of a pair.
     pub(crate) fn changes_of<'c>(&'c self, pair: &'c Pair) -> impl Iterator<Item = &'c PromptChange> {
         pair.prompts.iter().filter_map(|place| self.prompts.get(*place))
     }
@@ -87,24 +87,24 @@ impl Comparison {
 /// A text of a step that differs.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Difference {
-    /// `input`, `messages`, `output`, `error` or `model`. `messages`: what is new in the prompt of a model call.
+    /// `input`, `messages`, `output`, `error` or `model`. `messages`: the new part of a model call's prompt.
     pub(crate) of: &'static str,
-    /// The words of both.
+    /// The parts of both texts.
     pub(crate) words: Vec<Piece>,
 }
 
 /// A step of one of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct StepSide {
-    /// Its id, as documents and `show --json` have it.
+    /// Its id, as in documents and `show --json`.
     pub(crate) id: String,
     /// The kind of operation.
     pub(crate) kind: &'static str,
-    /// The tool, the agent, the model, else the span's name.
+    /// Name of the tool, agent or model, else of the span.
     pub(crate) name: String,
     /// 0 at the top.
     pub(crate) depth: usize,
-    /// What it took.
+    /// Tokens, cost and duration.
     #[serde(flatten)]
     pub(crate) took: Took,
     /// Whether it failed.
@@ -121,7 +121,7 @@ struct ComparedStep<'a> {
     prompt: Option<Prompt<'a>>,
 }
 
-/// The steps of a run. What people said of it afterwards is none of them.
+/// The steps of a run, without people's annotations afterwards.
 fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
     let rows = outline::rows(run).into_iter();
     let has_times = step::has_times(run);
@@ -134,7 +134,7 @@ fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
 fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, prompt: Option<Prompt<'a>>) -> ComparedStep<'a> {
     use crate::operation::Kind;
     let (operation, cost) = (&step.operation, totals::cost(step));
-    // Two models at the same place are one step that changed.
+    // Different models in the same place are one changed step.
     let model = matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank).then(|| operation.model.name());
     ComparedStep {
         side: StepSide {
@@ -160,7 +160,7 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, prom
 }
 
 impl ComparedStep<'_> {
-    /// What has to be the same for two steps to be one: models may differ.
+    /// What must be equal for two steps to match: models may differ.
     fn key(&self) -> (&'static str, &str) {
         let name = if self.model.is_some() { "" } else { self.side.name.as_str() };
         (self.side.kind, name)
@@ -172,7 +172,7 @@ fn differ(of: &'static str, left: Option<&str>, right: Option<&str>, effort: &mu
     Some(Difference { of, words })
 }
 
-/// Two runs side by side. Work and memory are linear in the runs.
+/// Compares two runs. Work and memory are linear in the runs.
 pub(crate) fn runs(left: &Run, right: &Run, effort: &mut Effort<'_>) -> Comparison {
     let (whole_left, whole_right) = (Whole::of(left), Whole::of(right));
     let mut words = |one: &Option<String>, other: &Option<String>| {

@@ -1,4 +1,4 @@
-//! What two model calls were given: the system prompt, the tools, the parameters, and what is new in the conversation.
+//! Compares the input of two model calls: system prompt, tools, parameters, and new messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,28 +12,28 @@ use crate::run::{Run, StepId};
 use crate::transcript::{calls, content};
 use crate::view::turns;
 
-/// A change of what model calls are given. Most changes concern every call of an agent: each is listed once.
+/// A change of model calls' input. Most changes affect every call of an agent: each is listed once.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PromptChange {
     /// `system prompt`, `tools` or `parameters`.
     pub(crate) of: &'static str,
-    /// The words of both.
+    /// The parts of both texts.
     pub(crate) words: Vec<Piece>,
-    /// Pairs of calls that have it.
+    /// Number of pairs of calls with this change.
     pub(crate) calls: u64,
 }
 
-/// What one model call was given.
+/// Input of one model call.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Prompt<'a> {
     system: Cow<'a, str>,
     tools: BTreeMap<Cow<'a, str>, String>,
     parameters: BTreeMap<Cow<'a, str>, String>,
-    /// Messages that no earlier call of the agent was given, nor gave.
+    /// Messages that no earlier call of the agent received or produced.
     new: String,
 }
 
-/// What each model call of a run was given.
+/// Input of each model call of a run.
 pub(super) fn of_calls(run: &Run) -> HashMap<StepId, Prompt<'_>> {
     let calls = turns::of(run).into_iter().flat_map(|turns| turns.calls);
     let prompts = calls.filter_map(|turn| {
@@ -44,7 +44,7 @@ pub(super) fn of_calls(run: &Run) -> HashMap<StepId, Prompt<'_>> {
     prompts.collect()
 }
 
-/// In what the system prompts, tools and parameters of two model calls differ.
+/// How the system prompts, tools and parameters of two model calls differ.
 pub(crate) fn prompt_changes(left: &Operation, right: &Operation, effort: &mut Effort<'_>) -> Vec<PromptChange> {
     let [left, right] = [left, right].map(|operation| {
         let input = operation.input_messages.as_deref().unwrap_or_default();
@@ -66,7 +66,7 @@ impl<'a> Prompt<'a> {
             let parameters = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
             (Cow::from(&tool.name), format!("{}: {description} {parameters}", tool.name))
         });
-        // Clients record the tools among the parameters, too.
+        // Clients also record the tools among the parameters.
         let is_tools = |name: &str| !operation.tool_definitions.is_empty() && matches!(name, "tools" | "functions");
         let parameters = operation.parameters.iter().filter(|(name, _)| !is_tools(name));
         Self {
@@ -81,7 +81,7 @@ impl<'a> Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    /// What the first model call of a run was given, without its messages.
+    /// Input of a run's first model call, without its messages.
     pub(super) fn first_of(run: &Run) -> Option<Prompt<'static>> {
         let first = turns::of(run).into_iter().find_map(|turns| turns.calls.into_iter().next())?;
         let operation = &run.steps.get(first.step)?.operation;
@@ -101,7 +101,7 @@ impl Prompt<'_> {
         })
     }
 
-    /// About how much memory it takes.
+    /// Estimated memory use.
     pub(super) fn bytes(&self) -> usize {
         let of = |of: &BTreeMap<Cow<'_, str>, String>| of.iter().map(|(name, text)| name.len() + text.len()).sum::<usize>();
         size_of::<Self>() + self.system.len() + of(&self.tools) + of(&self.parameters) + self.new.len()
@@ -119,7 +119,7 @@ fn words(message: &Message) -> String {
     words
 }
 
-/// The lines of both that the other does not have.
+/// For each side, the lines that the other lacks.
 fn apart(left: &BTreeMap<Cow<'_, str>, String>, right: &BTreeMap<Cow<'_, str>, String>) -> (String, String) {
     let only = |of: &BTreeMap<Cow<'_, str>, String>, other: &BTreeMap<Cow<'_, str>, String>| {
         let lines = of.iter().filter(|(name, text)| other.get(*name) != Some(text));
@@ -136,7 +136,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// The places of the changes between two calls, and the words in which their new messages differ.
+    /// Indexes of the changes between two calls, and the differences of their new messages.
     pub(super) fn between(&mut self, left: &Prompt<'_>, right: &Prompt<'_>, effort: &mut Effort<'_>) -> (Vec<usize>, Option<Vec<Piece>>) {
         let tools = apart(&left.tools, &right.tools);
         let parameters = apart(&left.parameters, &right.parameters);

@@ -1,4 +1,4 @@
-//! Two sets of runs, paired by a value that both have: the runs of two versions of an agent, by question.
+//! Compares two sets of runs, paired by a value: the runs of two versions of an agent, by question.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,16 +15,16 @@ use crate::run::Run;
 use crate::transcript::content as io;
 use crate::view::totals::by_tool;
 
-/// By what the runs of two sets are paired.
+/// The value by which the runs of two sets are paired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// What was asked.
+    /// The question.
     Question,
     /// The session.
     Session,
-    /// The person.
+    /// The user.
     User,
-    /// Metadata of this name.
+    /// Metadata with this name.
     Metadata(String),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Key {
 }
 
 impl Key {
-    /// The value of a run; `None`: it is not paired.
+    /// The value of a run; `None`: the run is not paired.
     fn of(&self, run: &Run) -> Option<String> {
         match self {
             Self::Question => run.question.as_ref().map(|asked| io::text(&asked.content).trim().to_owned()),
@@ -70,26 +70,26 @@ impl Key {
 /// Two sets of runs.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SetComparison {
-    /// By what they are paired.
+    /// The value they are paired by.
     pub(crate) by: String,
     /// Sums and means of the first set.
     pub(crate) left: Sums,
     /// Those of the second.
     pub(crate) right: Sums,
-    /// Pairs of which only the run of the first set failed.
+    /// Number of pairs in which only the run of the first set failed.
     pub(crate) failed_only_left: u64,
-    /// Pairs of which only the run of the second set failed.
+    /// Number of pairs in which only the run of the second set failed.
     pub(crate) failed_only_right: u64,
-    /// Differences in the input of the first model calls of paired runs, each once.
+    /// Differences in the first model calls of paired runs, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) prompts: Vec<PromptChange>,
-    /// The tools that failed, those first that fail more often in the second set.
+    /// Tools that failed, starting with those that fail more often in the second set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tools: Vec<ToolPair>,
-    /// The pairs, those first of which only the run of the second set failed, and the runs of one set alone; then in the order of the
-    /// keys in the first set.
+    /// The pairs: first those in which only the run of the second set failed, and runs without a partner; then in the order
+    /// of the keys in the first set.
     pub(crate) pairs: Vec<RunPair>,
-    /// How many runs lack the key.
+    /// Number of runs without the key.
     pub(crate) without_key: u64,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct RunPair {
     /// The run of the second set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) right: Option<Whole>,
-    /// Whether both answered the same; `None` where one is missing or has no answer.
+    /// Whether both have the same answer; `None` if one is missing or has no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) same_answer: Option<bool>,
 }
@@ -141,23 +141,23 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// The part that failed.
+    /// The share of failed calls.
     fn rate(&self) -> f64 {
         self.failures as f64 / self.calls.max(1) as f64
     }
 }
 
-/// A set as one.
+/// Totals of a set.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Sums {
-    /// How many runs.
+    /// Number of runs.
     pub(crate) runs: u64,
-    /// How many of them failed.
+    /// Number of failed runs.
     pub(crate) failed: u64,
-    /// Sums over all; the reward is the mean of those that have one.
+    /// Sums over all runs; the reward is the mean over runs that have one.
     #[serde(flatten)]
     pub(crate) numbers: Numbers,
-    /// Medians of the runs that record it.
+    /// Medians over runs that record the value.
     pub(crate) median: Took,
     #[serde(skip)]
     rewards: u64,
@@ -200,19 +200,19 @@ struct Member {
     prompt: Option<Arc<Prompt<'static>>>,
 }
 
-/// The runs of a set, without their steps: sets may be larger than memory.
+/// The compared facts of a set's runs, without their steps: sets may be larger than memory.
 #[derive(Debug)]
 pub(crate) struct Members {
     by: Key,
     list: Vec<Member>,
-    /// Runs of one version share their prompts.
+    /// Shared by the runs of one version.
     prompts: HashSet<Arc<Prompt<'static>>>,
     tools: BTreeMap<String, Calls>,
     bytes: usize,
 }
 
 impl Members {
-    /// None yet.
+    /// An empty set.
     pub(crate) fn new(by: &Key) -> Self {
         Self {
             by: by.clone(),
@@ -223,7 +223,7 @@ impl Members {
         }
     }
 
-    /// Adds what is compared of a run.
+    /// Adds the compared facts of a run.
     pub(crate) fn add(&mut self, run: &Run) {
         let prompt = Prompt::first_of(run).map(Arc::new);
         let prompt = prompt.map(|prompt| match self.prompts.get(&prompt) {
@@ -249,7 +249,7 @@ impl Members {
         self.list.push(member);
     }
 
-    /// About how much memory they take.
+    /// Estimated memory use.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -275,7 +275,7 @@ impl Members {
     }
 }
 
-/// The tools of both that failed.
+/// The tools of both sets that failed.
 fn tools(left: &BTreeMap<String, Calls>, mut right: BTreeMap<String, Calls>) -> Vec<ToolPair> {
     let mut pairs: Vec<ToolPair> = Vec::new();
     for (name, calls) in left {
@@ -295,7 +295,7 @@ fn tools(left: &BTreeMap<String, Calls>, mut right: BTreeMap<String, Calls>) -> 
     pairs
 }
 
-/// Two sets side by side. Runs with one key are paired in order.
+/// Compares two sets. Runs with equal keys are paired in order.
 pub(crate) fn sets(left: Members, right: Members, effort: &mut Effort<'_>) -> SetComparison {
     let mut keys: Keyed<String, (Vec<Member>, Vec<Member>)> = Keyed::default();
     let (by, sums) = (left.by.to_string(), (left.sums(), right.sums()));

@@ -20,10 +20,10 @@ pub(crate) struct Whole {
     /// The version of the agent, or of the service that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
-    /// What was asked.
+    /// The question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
-    /// What was answered.
+    /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<String>,
     /// Numbers.
@@ -31,19 +31,19 @@ pub(crate) struct Whole {
     pub(crate) numbers: Numbers,
 }
 
-/// What a run or a step took. What no span records is left out.
+/// What a run or step took. Unrecorded values are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Took {
-    /// Tokens that went into models.
+    /// Input tokens of models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) input_tokens: Option<u64>,
-    /// Tokens that came out.
+    /// Output tokens of models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_tokens: Option<u64>,
     /// US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cost_usd: Option<f64>,
-    /// Whether a part of it is computed by the user's prices.
+    /// Whether part of it was computed from the user's prices.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cost_computed: bool,
     /// From start to end.
@@ -51,7 +51,7 @@ pub(crate) struct Took {
     pub(crate) duration_nanos: Option<u64>,
 }
 
-/// Sums of a run. What no span records is left out.
+/// Sums over a run. Unrecorded values are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Numbers {
     /// Calls of language models.
@@ -60,7 +60,7 @@ pub(crate) struct Numbers {
     pub(crate) tool_calls: u64,
     /// Operations that failed.
     pub(crate) failures: u64,
-    /// What it took.
+    /// Tokens, cost and duration.
     #[serde(flatten)]
     pub(crate) took: Took,
     /// The run's reward.
@@ -69,7 +69,7 @@ pub(crate) struct Numbers {
 }
 
 impl Took {
-    /// What it cost.
+    /// The cost.
     pub(crate) fn cost(&self) -> Option<Cost> {
         Cost::of(self.cost_usd, self.cost_computed)
     }

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-/// Texts of more words are not looked into: the whole of them differs.
-const MOST: usize = 4_000;
+/// Longer texts, in words, are not compared word by word: they differ as a whole.
+const MAX_WORDS: usize = 4_000;
 
-/// Whose words.
+/// Which of two texts has a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
@@ -23,21 +23,21 @@ pub(crate) enum Side {
 pub(crate) struct Piece {
     /// Which text has it.
     pub(crate) side: Side,
-    /// The words, with the blanks between them.
+    /// The words, with the whitespace between them.
     pub(crate) text: String,
 }
 
-/// How much a whole comparison may look into: texts behind that differ as a whole.
+/// Limits the work of a whole comparison: beyond it, texts are reported as different as a whole.
 pub(crate) struct Effort<'g> {
-    /// Pairs of words that may be compared.
+    /// Pairs of words that may still be compared.
     pairs: usize,
-    /// Parts that may be told of.
+    /// Parts that may still be reported.
     pieces: usize,
     goes_on: &'g dyn Fn() -> bool,
 }
 
 impl<'g> Effort<'g> {
-    /// For one comparison. `goes_on`: whether anybody waits for it.
+    /// Limits for one comparison. `goes_on`: whether the client still waits for it.
     pub(crate) fn new(goes_on: &'g dyn Fn() -> bool) -> Self {
         Self {
             pairs: 1 << 28,
@@ -46,7 +46,7 @@ impl<'g> Effort<'g> {
         }
     }
 
-    /// Whether two texts may be looked into.
+    /// Whether two texts may be compared word by word.
     fn allows(&mut self, ones: &[&str], others: &[&str]) -> bool {
         let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(one, other)| one == other).count();
         let begin = same(&mut ones.iter().zip(others));
@@ -61,7 +61,7 @@ impl<'g> Effort<'g> {
     }
 }
 
-/// The parts of two texts, in order; `None` if they are equal. The parts of one side, joined with those of both, are its text.
+/// The parts of two texts, in order; `None` if they are equal. The parts of one side, together with the common ones, add up to its text.
 pub(crate) fn differences(left: &str, right: &str, effort: &mut Effort<'_>) -> Option<Vec<Piece>> {
     if left == right {
         return None;
@@ -103,7 +103,7 @@ pub(crate) fn differences(left: &str, right: &str, effort: &mut Effort<'_>) -> O
     Some(pieces)
 }
 
-/// Words, blanks and signs. Each letter of the text is in one of them. `None`: there are more than are looked into.
+/// Splits a text into words, whitespace and single signs. `None`: there are too many.
 fn words(text: &str) -> Option<Vec<&str>> {
     let class = |letter: char| match letter {
         letter if letter.is_whitespace() => 0,
@@ -113,13 +113,13 @@ fn words(text: &str) -> Option<Vec<&str>> {
     let (mut words, mut rest) = (Vec::new(), text);
     while let Some(first) = rest.chars().next() {
         let of = class(first);
-        // Each sign is a word: `"a":1` and `"a":2` differ in the number alone.
+        // Each sign is a word of its own: `"a":1` and `"a":2` differ only in the number.
         let end = match of {
             2 => first.len_utf8(),
             of => rest.find(|letter| class(letter) != of).unwrap_or(rest.len()),
         };
         let (word, behind) = rest.split_at(end);
-        if words.len() == MOST {
+        if words.len() == MAX_WORDS {
             return None;
         }
         words.push(word);

@@ -1,4 +1,4 @@
-//! What a call says, in the words of each API.
+//! The body of a model call in the form of each API.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ fn tools(call: &Call<'_>, one: fn(&ToolDefinition) -> Value) -> Option<Value> {
     (!tools.is_empty()).then(|| tools.into())
 }
 
-/// A tool as JSON with these names of its parts.
+/// A tool as JSON with the API's names of its parts.
 fn tool(tool: &ToolDefinition, schema: &str) -> Map<String, Value> {
     let mut made = Map::from_iter([("name".to_owned(), json!(tool.name))]);
     if let Some(description) = &tool.description {
@@ -106,7 +106,7 @@ pub(super) fn anthropic(call: &Call<'_>) -> Map<String, Value> {
         }
         let calls = message.tool_calls.iter();
         parts.extend(calls.map(|call| json!({"type": "tool_use", "id": id(call), "name": call.name, "input": arguments(call)})));
-        // Results of one turn are in one message.
+        // Results of one turn go into one message.
         match messages.last_mut() {
             Some((last, list)) if *last == role => list.append(&mut parts),
             _ => messages.push((role, parts)),

@@ -1,11 +1,11 @@
-//! What was recorded of a model call, for its request.
+//! The recorded facts of a model call, for its request.
 
 use std::cell::RefCell;
 
 use crate::operation::{Message, Operation, Part, Role};
 use crate::transcript::content;
 
-/// A call, and what its request cannot have.
+/// A call, and what its request cannot express.
 pub(super) struct Call<'a> {
     pub(super) operation: &'a Operation,
     pub(super) messages: &'a [Message],
@@ -33,7 +33,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What a message says, as text.
+    /// The text of a message.
     pub(super) fn text(&self, message: &Message) -> String {
         for part in &message.parts {
             match part {

@@ -1,4 +1,4 @@
-//! One model call as a request of a provider's API: what was recorded of it, in the words of that API, to send again by hand.
+//! A model call as a request to a provider's API: its recorded facts in the form of that API, to be sent again by hand.
 
 mod bodies;
 mod call;
@@ -18,15 +18,15 @@ pub(crate) struct Api {
     pub(crate) id: &'static str,
     /// Its name for people.
     pub(crate) name: &'static str,
-    /// Words in the names of providers and models that speak it.
+    /// Words in the names of providers and models that use it.
     speakers: &'static [&'static str],
-    /// Where a request goes; `MODEL` is replaced.
+    /// The URL of a request; `MODEL` is replaced.
     url: &'static str,
-    /// The headers with the key, which stays in the environment: name, what is before the key, the variable.
+    /// The header with the key, which stays in the environment: name, prefix of the value, variable.
     key: (&'static str, &'static str, &'static str),
-    /// Another header that each request has.
+    /// A further header of each request.
     header: Option<(&'static str, &'static str)>,
-    /// The column of [`PARAMETERS`].
+    /// The API's column in [`PARAMETERS`].
     column: usize,
     body: fn(&Call<'_>) -> Map<String, Value>,
 }
@@ -75,7 +75,7 @@ pub(crate) const APIS: [Api; 4] = [
     },
 ];
 
-/// Parameters by their names in the APIs, in the order of [`APIS`]; empty: it has none. Clients record each by any of them.
+/// Names of parameters in the order of [`APIS`]; empty: unsupported. Clients use any of a row's names.
 const PARAMETERS: [[&str; 4]; 9] = [
     ["temperature", "temperature", "temperature", "temperature"],
     ["max_tokens", "max_output_tokens", "max_tokens", "maxOutputTokens"],
@@ -88,13 +88,13 @@ const PARAMETERS: [[&str; 4]; 9] = [
     ["presence_penalty", "", "", "presencePenalty"],
 ];
 
-/// Parameters that the rest of a request says.
+/// Parameters that are expressed elsewhere in a request.
 const SAID: [&str; 7] = ["model", "messages", "input", "tools", "functions", "system", "contents"];
 
-/// How a request is written.
+/// Forms in which a request is written.
 pub(crate) const FORMS: [&str; 3] = ["curl", "python", "json"];
 
-/// The API that a call most likely went to.
+/// The API that a call most likely used.
 pub(crate) fn api_of(operation: &Operation) -> &'static Api {
     let words = [operation.model.provider.as_deref(), operation.model.name()].into_iter().flatten();
     let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
@@ -102,7 +102,7 @@ pub(crate) fn api_of(operation: &Operation) -> &'static Api {
     APIS.iter().find(speaks).unwrap_or(&APIS[0])
 }
 
-/// The request of a call, and what of it an API has no place for or was not recorded.
+/// The request of a call, and what the API cannot express or was not recorded.
 pub(crate) fn body(operation: &Operation, api: &Api) -> (Value, Vec<String>) {
     let call = Call::of(operation);
     let mut body = (api.body)(&call);
@@ -130,7 +130,7 @@ pub(crate) fn body(operation: &Operation, api: &Api) -> (Value, Vec<String>) {
     (Value::Object(body), call.into_left_out())
 }
 
-/// The request as a person sends it again: in one of [`FORMS`].
+/// The request in one of [`FORMS`], for a person to send again.
 pub(crate) fn written(operation: &Operation, api: &Api, form: &str) -> Option<String> {
     let (body, left_out) = body(operation, api);
     let model = operation.model.name().unwrap_or("MODEL");
@@ -157,7 +157,7 @@ pub(crate) fn written(operation: &Operation, api: &Api, form: &str) -> Option<St
                 .header
                 .map(|(name, value)| format!("\"{name}\": \"{value}\", "))
                 .unwrap_or_default();
-            // A string of JSON is one of Python too.
+            // A JSON string is a valid Python string, too.
             let literal = Value::String(body.to_string());
             format!(
                 "{notes}import json, os, urllib.request\n\nbody = json.loads({literal})\nheaders = {{\"content-type\": \"application/json\", {more}\"{header}\": \"{before}\" + os.environ[\"{variable}\"]}}\n\

@@ -1,8 +1,8 @@
-//! The traces that are written to: one writer for each trace at a time, and the state that it needs.
+//! The traces being written to: one writer for each trace at a time, and the state it needs.
 //!
-//! Requests for one trace queue up; whoever has the trace's lock next takes all that wait, checks them one after another,
-//! stores what is accepted as one chunk and answers them when that is on the disk. So two requests for the same block are
-//! always checked one after the other, and many writers of one trace share a sync of the disk.
+//! Requests for one trace queue up; the next holder of the trace's lock takes all waiting requests, checks them in order,
+//! stores the accepted ones as one chunk and answers them once that is on disk. So two requests for the same block are
+//! always checked one after the other, and many writers of a trace share one sync.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,16 @@ use super::super::readers::Readers;
 use super::super::reply::Problem;
 use super::name::Name;
 use super::post::Posted;
-use super::state::{Made, State};
+use super::state::{BlockState, NewBlocks};
 
-/// Blocks of traces that nobody writes to just now are kept in memory up to so many; one takes about 300 bytes.
-const KEPT: usize = 200_000;
+/// Maximum blocks kept in memory for traces not being written to; a block takes about 300 bytes.
+const MAX_IDLE_BLOCKS: usize = 200_000;
 
-/// Requests are stored together up to this many bytes.
-const TOGETHER: usize = 4 << 20;
+/// Maximum bytes of requests stored together.
+const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// More bytes than these are checked by a thread that may take its time.
-const LARGE: usize = 64 << 10;
+/// Larger requests are checked on another thread.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// The traces of one store that are written to.
 #[derive(Debug)]
@@ -37,48 +37,48 @@ pub(in crate::web) struct Ledger {
     limits: Limits,
     readers: Arc<Readers>,
     traces: Mutex<HashMap<TraceId, Arc<Trace>>>,
-    /// Blocks in memory.
+    /// Number of blocks in memory.
     blocks: AtomicUsize,
-    /// Counts uses.
+    /// Counts uses, for eviction.
     clock: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Trace {
     id: TraceId,
-    waiting: Mutex<Vec<Waiting>>,
-    /// `None`: to be read from the store.
-    state: tokio::sync::Mutex<Option<State>>,
-    /// Blocks of the state.
+    waiting: Mutex<Vec<Queued>>,
+    /// `None`: must be read from the store.
+    state: tokio::sync::Mutex<Option<BlockState>>,
+    /// Number of blocks in the state.
     blocks: AtomicUsize,
     used: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Queued {
     name: Name,
     posted: Posted,
     answer: Asker,
 }
 
-/// Requests that were checked, each with its answer.
+/// Checked requests, each with its answer.
 struct Checked {
-    state: State,
+    state: BlockState,
     spans: Vec<Span>,
-    answered: Vec<(Waiting, Outcome)>,
+    answered: Vec<(Queued, Outcome)>,
 }
 
-/// What becomes of a request.
+/// The result of a request.
 type Outcome = Result<String, Problem>;
 
-/// Who waits for it.
+/// Receives the result.
 type Asker = oneshot::Sender<Outcome>;
 
 /// Requests that could not be checked or stored.
 type Failed = Vec<(Asker, Problem)>;
 
-/// So often are blocks checked again because something else came for their trace: log records may come at any time.
-const TRIES: usize = 16;
+/// How often blocks are checked again because the trace changed meanwhile: log records may arrive at any time.
+const MAX_TRIES: usize = 16;
 
 impl Ledger {
     pub(in crate::web) fn new(store: Arc<dyn Store>, limits: Limits, readers: Arc<Readers>) -> Self {
@@ -92,8 +92,7 @@ impl Ledger {
         }
     }
 
-    /// Stores the blocks of a request, and answers when they are on the disk. They are stored also where nobody waits for
-    /// the answer any more.
+    /// Stores the blocks of a request, and answers once they are on disk. They are stored even if the client has gone.
     pub(in crate::web) async fn post(self: &Arc<Self>, name: Name, posted: Posted) -> Result<String, Problem> {
         let trace = self.trace(name.id);
         let (answer, answered) = oneshot::channel();
@@ -101,7 +100,7 @@ impl Ledger {
             .waiting
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(Waiting { name, posted, answer });
+            .push(Queued { name, posted, answer });
         let ledger = Arc::clone(self);
         tokio::spawn(async move { ledger.serve(&trace).await });
         answered
@@ -129,14 +128,14 @@ impl Ledger {
         Arc::clone(trace)
     }
 
-    /// Answers some of the requests that wait for a trace. Each request comes here once, so all are answered.
+    /// Answers some of the requests waiting for a trace. Every request calls this once, so all are answered.
     async fn serve(&self, trace: &Arc<Trace>) {
         let mut state = trace.state.lock().await;
         let waiting = some_of(&mut trace.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         if waiting.is_empty() {
             return;
         }
-        // It is put back once it is true: a state of blocks that are not stored is forgotten.
+        // Put back only if storing succeeds: a state with blocks that are not stored is dropped.
         let known = state.take();
         match self.store(trace, known, waiting).await {
             Ok(Checked { state: new, answered, .. }) => {
@@ -157,9 +156,9 @@ impl Ledger {
         }
     }
 
-    /// Checks requests and stores what is accepted; once more where something else came for the trace meanwhile.
-    async fn store(&self, trace: &Arc<Trace>, mut known: Option<State>, mut waiting: Vec<Waiting>) -> Result<Checked, Failed> {
-        let mut tries = 1..=TRIES;
+    /// Checks requests and stores the accepted ones; retries if the trace changed meanwhile.
+    async fn store(&self, trace: &Arc<Trace>, mut known: Option<BlockState>, mut waiting: Vec<Queued>) -> Result<Checked, Failed> {
+        let mut tries = 1..=MAX_TRIES;
         loop {
             let mut checked = self.check(trace, known.take(), waiting).await?;
             let error = match self.append(checked.state.revision, &checked.spans).await {
@@ -170,7 +169,7 @@ impl Ledger {
                 Err(error) => error,
             };
             let tried = checked.answered.into_iter().map(|(one, _)| one);
-            let is_over = tries.next() == Some(TRIES) || !matches!(error, store::Error::Changed { .. });
+            let is_over = tries.next() == Some(MAX_TRIES) || !matches!(error, store::Error::Changed { .. });
             if is_over {
                 return Err(tried.map(|one| (one.answer, Problem::not_stored(&error))).collect());
             }
@@ -178,26 +177,26 @@ impl Ledger {
         }
     }
 
-    async fn check(&self, trace: &Arc<Trace>, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
-        let detached = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE;
+    async fn check(&self, trace: &Arc<Trace>, known: Option<BlockState>, waiting: Vec<Queued>) -> Result<Checked, Failed> {
+        let detached = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE_BYTES;
         let (store, limits, trace) = (Arc::clone(&self.store), self.limits, trace.id);
         let work = move || check(&*store, &limits, trace, known, waiting);
         if detached {
-            // A panic: whoever waits notices that no answer comes.
+            // After a panic, the waiting requests see that the channel was closed.
             self.readers.blocks.run(work).await.unwrap_or_else(|| Err(Vec::new()))
         } else {
             work()
         }
     }
 
-    /// Stores blocks of a trace that is at this revision, and gives the next one.
+    /// Stores blocks of a trace at this revision; returns the new revision.
     async fn append(&self, revision: u64, spans: &[Span]) -> Result<u64, store::Error> {
         if spans.is_empty() {
             return Ok(revision);
         }
         let message = encode::traces(spans);
         let scan = scan::scan(&message, Signal::Traces, &[]).map_err(|_| store::Error::Closed)?;
-        // Spans of one trace are one chunk.
+        // The spans of one trace are one chunk.
         let chunk = Chunk::of_request(scan, message).pop().ok_or(store::Error::Closed)?.packed();
         let (done, stored) = oneshot::channel();
         self.store.submit_at(
@@ -210,7 +209,7 @@ impl Ledger {
         stored.await.unwrap_or(Err(store::Error::Closed))
     }
 
-    /// Gives up what is known of these traces.
+    /// Drops the state of these traces.
     pub(in crate::web) fn forget_traces(&self, traces: &[TraceId]) {
         let mut known = self.traces();
         for trace_id in traces {
@@ -226,10 +225,10 @@ impl Ledger {
         self.blocks.fetch_sub(before, Ordering::Relaxed);
     }
 
-    /// Lets go of traces that nobody writes to, once there are many: the half that was used last stays.
+    /// Evicts the less recently used half of the traces not being written to, once there are many.
     fn forget(&self) {
         let mut traces = self.traces();
-        let many = |blocks: usize, traces: usize| blocks.saturating_add(traces) > KEPT;
+        let many = |blocks: usize, traces: usize| blocks.saturating_add(traces) > MAX_IDLE_BLOCKS;
         if !many(self.blocks.load(Ordering::Relaxed), traces.len()) {
             return;
         }
@@ -241,7 +240,7 @@ impl Ledger {
         idle.sort_unstable();
         let mut left = self.blocks.load(Ordering::Relaxed).saturating_add(traces.len());
         for (_, id, blocks) in idle {
-            if left <= KEPT / 2 {
+            if left <= MAX_IDLE_BLOCKS / 2 {
                 break;
             }
             traces.remove(&id);
@@ -251,21 +250,21 @@ impl Ledger {
     }
 }
 
-/// As many of those that wait as are stored together; at least one.
-fn some_of(waiting: &mut Vec<Waiting>) -> Vec<Waiting> {
+/// As many waiting requests as are stored together, at least one.
+fn some_of(waiting: &mut Vec<Queued>) -> Vec<Queued> {
     let mut bytes = 0;
     let count = waiting.iter().take_while(|one| {
         let first = bytes == 0;
         bytes += one.posted.bytes;
-        first || bytes <= TOGETHER
+        first || bytes <= MAX_BATCH_BYTES
     });
     let count = count.count();
     waiting.drain(..count).collect()
 }
 
-/// Checks requests one after another.
-fn check(store: &dyn Read, limits: &Limits, trace: TraceId, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
-    let state = known.map_or_else(|| State::load(store, trace), Ok);
+/// Checks requests in order.
+fn check(store: &dyn Read, limits: &Limits, trace: TraceId, known: Option<BlockState>, waiting: Vec<Queued>) -> Result<Checked, Failed> {
+    let state = known.map_or_else(|| BlockState::load(store, trace), Ok);
     let mut state = match state {
         Ok(state) => state,
         Err(error) => {
@@ -277,7 +276,7 @@ fn check(store: &dyn Read, limits: &Limits, trace: TraceId, known: Option<State>
     let mut answered = Vec::with_capacity(waiting.len());
     for one in waiting {
         let made = state.accept(&one.name, &one.posted, UnixNanos(now()), limits);
-        let outcome = made.map(|Made { spans: new, answer }| {
+        let outcome = made.map(|NewBlocks { spans: new, answer }| {
             spans.extend(new);
             answer
         });

@@ -1,9 +1,8 @@
-//! OpenReward's blocks over HTTP: written one by one or as a list, and read back as they were written.
+//! OpenReward's blocks over HTTP: written one by one or as a list, and read back as written.
 //!
-//! The store is the only place where a block is kept: each is a span of its trace
-//! ([`written`](crate::formats::openreward::written)). A [`Ledger`](ledger::Ledger) has in memory what the rules must know of the
-//! traces that are written to, so that a block costs about the same however many its trace has; it is read from the store
-//! again when it is needed and not there.
+//! Blocks are kept only in the store: each is a span of its trace ([`written`](crate::formats::openreward::written)). A
+//! [`Ledger`](ledger::Ledger) keeps in memory what the rules need to know of the traces being written to, so that the cost
+//! of a block does not depend on the size of its trace; this state is read from the store when it is missing.
 
 pub(super) mod ledger;
 mod name;

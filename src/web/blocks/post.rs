@@ -13,8 +13,8 @@ use crate::span::{Signal, Span, SpanId};
 use super::super::reply::Problem;
 use super::name::Name;
 
-/// Bytes that reading and storing blocks takes: their text in the request, by itself, as it is stored, in the span, in the message to
-/// the store and in the answer, what the rules must know of each, and the largest as a value.
+/// Memory for reading and storing blocks: their text in the request, separately, as stored, in the span, in the message to
+/// the store and in the answer; what the rules need to know of each; and the largest as a value.
 #[must_use]
 pub(crate) fn cost_of_blocks(text: &[u8]) -> usize {
     const COPIES: usize = 6;
@@ -32,14 +32,14 @@ pub(in crate::web) struct Posted {
     pub(super) blocks: Vec<String>,
     /// Whether they were sent as a list.
     pub(super) as_list: bool,
-    /// Bytes of all texts.
+    /// Total size of the texts.
     pub(super) bytes: usize,
-    /// Holds the memory that is reserved for all of this, also when the client is gone.
+    /// Holds the reservation for all of this, even if the client is gone.
     _body: Bytes,
 }
 
 impl Posted {
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(in crate::web) fn len(&self) -> usize {
         self.blocks.len()
     }
@@ -78,9 +78,9 @@ fn one(key: &str, value: &str) -> serde_json::Map<String, Value> {
     serde_json::Map::from_iter([(key.to_owned(), Value::from(value))])
 }
 
-/// The texts after redaction. The rules for blocks are applied to what will be stored, so redaction comes first.
+/// Redacts the texts. The rules for blocks apply to what will be stored, so redaction comes first.
 fn redacted(texts: Vec<String>, trace: &Name, rules: &Rules) -> Result<Vec<String>, Problem> {
-    /// Only within this request.
+    /// Used only within this request.
     const TRACE: &str = "spanbridge.openreward.trace";
     let Some(any) = SpanId::from_bytes(&[1; 8]) else {
         return Ok(texts);

@@ -1,4 +1,4 @@
-//! A trace's blocks, as they were written or as made from its spans.
+//! A trace's blocks, as written or built from its spans.
 
 use std::io::Write as _;
 
@@ -41,7 +41,7 @@ pub(in crate::web) fn blocks(web: &Web, organization: &str, id: &str, stitched: 
     Ok(answer.write_all(b"]")?)
 }
 
-/// The blocks as they were written; `None`: nobody wrote any.
+/// The blocks as written; `None`: the trace was not written as blocks.
 fn texts(web: &Web, name: &Name, wanted: &Wanted, answer: &mut Answer) -> Result<Option<Vec<String>>, Problem> {
     let mut refusal: Option<Refusal> = None;
     let mut found: Vec<(UnixNanos, String)> = Vec::new();
@@ -72,11 +72,11 @@ fn texts(web: &Web, name: &Name, wanted: &Wanted, answer: &mut Answer) -> Result
     Ok(Some(written::in_order(found)))
 }
 
-/// The blocks that the spans of a recorded trace become.
+/// The blocks built from the spans of a recorded trace.
 fn assembled(web: &Web, name: &Name, stitched: bool, wanted: &Wanted, answer: &mut Answer) -> Outcome {
     let built = single::run_of(web, name.id, wanted, answer)?;
     let Some(run) = built.work() else { return Ok(()) };
-    // As text: what came as a document has fields that its spans do not have.
+    // As text: a document that was imported has fields its spans lack.
     let format = single::format_of(OpenReward::ID)?;
     let documents = documents::of_run(run, format, &wanted.options).documents;
     let texts: Vec<String> = documents

@@ -16,34 +16,34 @@ use super::post::Posted;
 /// Times of blocks are in whole microseconds.
 const MICRO: u64 = 1_000;
 
-/// What the rules must know of a trace's blocks.
+/// What the rules need to know of a trace's blocks.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct BlockState {
     seen: Seen,
-    /// Of the trace in the store, with these blocks and nothing else.
+    /// The revision of the trace in the store with exactly these blocks.
     pub(super) revision: u64,
-    /// When the last block was inserted.
+    /// Insertion time of the last block.
     last: UnixNanos,
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) blocks: usize,
     /// The trace's name in its blocks.
     name: Option<String>,
-    /// Whether the trace contains spans that are no blocks.
+    /// Whether the trace has spans that are not blocks.
     has_spans: bool,
 }
 
 /// New blocks of one request.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct NewBlocks {
     pub(super) spans: Vec<Span>,
-    /// The answer: the blocks as they are stored.
+    /// The answer: the blocks as stored.
     pub(super) answer: String,
 }
 
-impl State {
-    /// Reads what the store has of a trace.
+impl BlockState {
+    /// Reads a trace's state from the store.
     pub(super) fn load(store: &dyn Read, trace: TraceId) -> Result<Self, Error> {
-        // Before its chunks: what comes meanwhile is found out by the next append.
+        // Read before the chunks, so that the next append detects later ones.
         let revision = store.revision(trace)?;
         let mut state = Self {
             revision,
@@ -72,8 +72,8 @@ impl State {
         }
     }
 
-    /// Checks the blocks of one request, all or none, and remembers them. Whoever cannot store them must forget this state.
-    pub(super) fn accept(&mut self, trace: &Name, posted: &Posted, now: UnixNanos, limits: &Limits) -> Result<Made, Problem> {
+    /// Checks the blocks of one request, all or none, and adds them. If they cannot be stored, this state must be dropped.
+    pub(super) fn accept(&mut self, trace: &Name, posted: &Posted, now: UnixNanos, limits: &Limits) -> Result<NewBlocks, Problem> {
         if self.has_spans {
             let message = format!(
                 "trace {} was recorded as spans; blocks can only be added to traces that have nothing else",
@@ -97,7 +97,7 @@ impl State {
         let scope = written::scope();
         for (index, text) in posted.blocks.iter().enumerate() {
             let refused = |refusal: Refusal| Problem::of_block(refusal, posted.as_list.then_some(index));
-            // No more than one is parsed at a time.
+            // Only one is parsed at a time.
             let mut one = {
                 let value: Value = serde_json::from_str(text).map_err(|error| match posted.as_list {
                     true => Problem::invalid(format!("block {index} cannot be read: {error}")),
@@ -126,11 +126,11 @@ impl State {
             [alone] if !posted.as_list => alone.clone(),
             list => format!("[{}]", list.join(",")),
         };
-        Ok(Made { spans, answer })
+        Ok(NewBlocks { spans, answer })
     }
 }
 
-/// The blocks that are there, and those before in the same request.
+/// The stored blocks, and earlier ones of the same request.
 struct New<'a> {
     before: &'a Seen,
     seen: Seen,

@@ -1,4 +1,4 @@
-//! The API's operations, and the OpenAPI 3.1 document of them. Routes take their paths and rights from here.
+//! The API's operations, and their OpenAPI 3.1 document. Routes take their paths and rights from here.
 
 mod operation;
 mod parameters;
@@ -12,13 +12,13 @@ use operation::Path;
 pub(crate) use operation::Verb;
 pub(crate) use paths::*;
 
-/// The paths of the document.
+/// The paths of the API.
 #[cfg(test)]
 pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|path| path.path)
 }
 
-/// The methods and paths as text, one path a line.
+/// The methods and paths as text, one path per line.
 pub(super) fn listed() -> String {
     let line = |path: &&Path| {
         let methods: Vec<String> = path.operations.iter().map(|of| of.verb.key().to_uppercase()).collect();

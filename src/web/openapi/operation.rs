@@ -1,4 +1,4 @@
-//! What the API's document has of a path and of an operation on it.
+//! Descriptions of paths and operations for the API's document.
 
 use axum::routing::MethodRouter;
 use serde::de::DeserializeOwned;
@@ -12,10 +12,10 @@ use crate::web::request::Asked;
 use crate::web::route::Route;
 use crate::web::service::Web;
 
-/// A path of the API, and what it answers.
+/// A path of the API with its operations.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// With `{names}` for what differs.
+    /// With `{names}` for variable parts.
     pub(crate) path: &'static str,
     pub(super) operations: &'static [Operation],
 }
@@ -44,16 +44,16 @@ pub(super) type Schema = fn() -> Value;
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) verb: Verb,
-    /// The right that it takes; `None`: it is answered to anyone, and has nothing of any data.
+    /// The required right; `None`: open to anyone, and reveals no data.
     pub(super) right: Option<Right>,
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
     pub(super) parameters: &'static [Parameter],
-    /// What is sent, by media type.
+    /// The request body, by media type.
     pub(super) body: &'static [(&'static str, Schema)],
-    /// Status, description, and what it has by media type.
+    /// Status, description, and content by media type.
     pub(super) answer: (u16, &'static str, &'static [(&'static str, Schema)]),
-    /// Beside those that follow from the right.
+    /// In addition to those implied by the right.
     pub(super) refusals: &'static [Refusal],
 }
 
@@ -69,12 +69,12 @@ pub(super) struct Parameter {
 pub(super) enum Place {
     Path,
     Query,
-    /// In the query, and it cannot be left out.
+    /// In the query, and required.
     RequiredQuery,
 }
 
 impl Path {
-    /// The route of what reads it. A method that has no operation is refused with those that have one.
+    /// The route for reading it. Other methods are refused with the list of allowed ones.
     pub(crate) fn reads<T: DeserializeOwned + Send + 'static>(
         &self,
         make: impl Fn(&Web, T, &Asked, &mut Answer) -> Outcome + Clone + Send + Sync + 'static,
@@ -82,7 +82,7 @@ impl Path {
         Route::reads(self.path, self.right(Verb::Get), self.allow(), make)
     }
 
-    /// The route of what takes nothing of what is stored. Where nothing is read, what reads it is refused.
+    /// A route that reads nothing that is stored. If there is no GET, reading is refused.
     pub(crate) fn bare(&self, methods: MethodRouter) -> Route {
         let right = match self.operation(Verb::Get) {
             Some(operation) => operation.right,
@@ -91,7 +91,7 @@ impl Path {
         Route::bare(self.path, right, self.allow(), methods)
     }
 
-    /// The right that a method takes.
+    /// The right that a method requires.
     pub(crate) fn right(&self, verb: Verb) -> Option<Right> {
         self.operation(verb).and_then(|operation| operation.right)
     }

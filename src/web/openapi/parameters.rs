@@ -159,7 +159,7 @@ pub(super) const SETS: &[Parameter] = &[
         text,
     ),
 ];
-/// What makes rows of a list of runs.
+/// Parameters that select the rows of a list of runs.
 pub(super) const OF_ROWS: &[Parameter] = &[
     new(RequiredQuery, "to", "The format.", || formats(|_| true)),
     new(Query, "dedup", "`1`: of equal runs only the first.", || json!({"enum": ["", "1"]})),

@@ -1,4 +1,4 @@
-//! Every path of the API with its operations. The pages have others, for people.
+//! Every path of the API with its operations. The pages for people have further paths.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ impl Operation {
     }
 }
 
-/// Each path is a static, and all of them are in `ALL`.
+/// Defines a static for each path, and `ALL` with all of them.
 macro_rules! paths {
     ($($(#[$doc:meta])* $name:ident $path:literal [$($operation:expr),+ $(,)?])+) => {
         $($(#[$doc])* pub(crate) static $name: Path = Path { path: $path, operations: &[$($operation),+] };)+

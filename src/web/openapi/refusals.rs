@@ -1,4 +1,4 @@
-//! What an operation may answer instead: the status, and what it means. Each has the body of the schema `Error`.
+//! Refusals of operations: status and meaning. Each has the body of the schema `Error`.
 
 /// Status and description.
 #[derive(Debug)]
@@ -36,15 +36,15 @@ pub(super) const BLOCKS_UNCHECKED: Refusal = Refusal(500, "The blocks could not 
 pub(super) const BUSY: Refusal = Refusal(503, "Overload or shutdown; `Retry-After` has the seconds to wait.");
 pub(super) const DISK_FULL: Refusal = Refusal(503, "The disk is full (`NOT_STORED`): what was begun goes on at the next start.");
 
-/// Of a list.
+/// Refusals of a list.
 pub(super) const OF_LIST: &[Refusal] = &[INVALID, TOO_MUCH_MEMORY, DAMAGED, BUSY];
-/// Of what is named by parameters of the query.
+/// Refusals of what query parameters name.
 pub(super) const OF_NAMED: &[Refusal] = &[INVALID, NOT_FOUND, TOO_MUCH_MEMORY, DAMAGED, BUSY];
-/// Of a trace or a session.
+/// Refusals of a trace or a session.
 pub(super) const OF_ONE: &[Refusal] = &[INVALID, NOT_FOUND, DELETED, TOO_MUCH_MEMORY, DAMAGED, BUSY];
-/// Of rows of a run at a revision.
+/// Refusals of a run's rows at a revision.
 pub(super) const OF_REVISION: &[Refusal] = &[INVALID, NOT_FOUND, CHANGED, DELETED, TOO_MUCH_MEMORY, DAMAGED, BUSY];
-/// Of a deletion.
+/// Refusals of a deletion.
 pub(super) const OF_DELETION: &[Refusal] = &[INVALID, NOT_FOUND, DELETED, DELETION_FAILED, DISK_FULL];
-/// Of an import.
+/// Refusals of an import.
 pub(super) const OF_IMPORT: &[Refusal] = &[INVALID, NOT_FOUND, TIMEOUT, TOO_LARGE, NOT_JSON, RULE_BROKEN, BUSY];

@@ -1,4 +1,4 @@
-//! JSON Schemas of what the API takes and gives.
+//! JSON Schemas of the API's requests and answers.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ pub(super) fn object() -> Value {
     json!({"type": "object"})
 }
 
-/// Documents that are sent.
+/// Submitted documents.
 pub(super) fn documents() -> Value {
     json!({"type": ["object", "array"]})
 }
@@ -31,7 +31,7 @@ fn list_of(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
-/// An object whose first properties are required.
+/// An object whose properties in `required` are required.
 fn record(required: Value, optional: Value) -> Value {
     let (Value::Object(mut properties), Value::Object(optional)) = (required, optional) else {
         return object();
@@ -41,7 +41,7 @@ fn record(required: Value, optional: Value) -> Value {
     json!({"type": "object", "required": names, "properties": properties})
 }
 
-/// One of [`all`].
+/// A reference to one of [`all`].
 pub(super) fn named(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
@@ -133,7 +133,7 @@ fn of_some_blocks() -> Value {
     json!({"parent_block_id": or_null("string"), "metadata": or_null("object"), "raw": true, "extra": or_null("object")})
 }
 
-/// Both objects' properties.
+/// The properties of both objects.
 fn both(mut first: Value, second: Value) -> Value {
     if let (Value::Object(first), Value::Object(second)) = (&mut first, second) {
         first.extend(second);

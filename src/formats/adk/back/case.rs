@@ -8,7 +8,7 @@ use crate::formats::back::{At, Dialogue, Result, TraceBuilder};
 use crate::operation::{Kind, Message, Operation, Role, StateChange, ToolCall, ToolDefinition};
 use crate::span::TraceId;
 
-/// The forms that a document uses for what happened between question and answer.
+/// Which forms a document uses for the steps between question and answer.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     pub(super) events: bool,
@@ -18,7 +18,7 @@ pub(super) struct Forms {
 /// An agent's conversation.
 pub(super) struct Frame {
     pub(super) dialogue: Dialogue,
-    /// Who spoke last.
+    /// The author of the last event.
     author: Option<String>,
 }
 
@@ -29,22 +29,22 @@ pub(super) struct Details {
     pub(super) tools: Vec<ToolDefinition>,
 }
 
-/// A case while it is read.
+/// State while a case is read.
 pub(super) struct Case<'s> {
     pub(super) builder: &'s mut TraceBuilder,
-    /// The agent of the case, and those inside of its calls.
+    /// The case's agent, followed by agents nested in its calls.
     frames: Vec<Frame>,
-    /// Details of agents that have not spoken in the invocation yet.
+    /// Details of agents that have not yet spoken in this invocation.
     pub(super) details: HashMap<String, Details>,
-    /// Details of agents so far.
+    /// Details of each agent when it last spoke.
     recorded: HashMap<String, Details>,
-    /// The responses that are still to come in the invocation, by their ids.
+    /// Responses still expected in this invocation: call id -> count.
     pub(super) to_come: HashMap<String, usize>,
-    /// The id that the next operation takes.
+    /// The id for the next operation.
     pub(super) own_id: Option<String>,
 }
 
-/// Reads a case: the first one of a trace describes its root.
+/// Reads a case; the first case of a trace describes the root.
 pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -> Result<()> {
     let is_first = builder.drafts.len() == 1;
     let session = at.some("session_input");
@@ -98,7 +98,7 @@ pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -
     states(at, session.as_ref(), agent, builder)
 }
 
-/// The state at the end, as changes of what it was before.
+/// The final state, as changes from the state before.
 fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, builder: &mut TraceBuilder) -> Result<()> {
     let before = session.map(|session| session.object_of("state")).transpose()?.unwrap_or_default();
     let after = at.object_of("final_session_state")?;
@@ -119,12 +119,12 @@ fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, builder: &mut Tra
 }
 
 impl Case<'_> {
-    /// The outermost conversation.
+    /// Closes all but the outermost conversation.
     pub(super) fn outermost(&mut self) {
         self.close_above(1);
     }
 
-    /// Whether the conversation of an agent inside of a call goes on.
+    /// Whether an agent nested in a call is still speaking.
     pub(super) fn is_inside(&self) -> bool {
         self.frames.len() > 1
     }
@@ -141,20 +141,20 @@ impl Case<'_> {
         self.close_above(0);
     }
 
-    /// The innermost conversation.
+    /// The innermost conversation and the builder.
     pub(super) fn dialogue(&mut self) -> Option<(&mut Dialogue, &mut TraceBuilder)> {
         let frame = self.frames.last_mut()?;
         Some((&mut frame.dialogue, self.builder))
     }
 
-    /// Goes to the conversation in which a call with this id waits for its result.
+    /// Closes conversations down to the one in which a call with this id is pending.
     pub(super) fn go_to_call(&mut self, id: &str) {
         if let Some(place) = self.frames.iter().rposition(|frame| frame.dialogue.waits_for(id)) {
             self.close_above(place + 1);
         }
     }
 
-    /// Begins the conversation of an agent inside of the call that waits for its result, if one does that is still to come.
+    /// Begins the conversation of an agent inside the pending call, if a response to that call is still expected.
     pub(super) fn begin_inside(&mut self, at: &At<'_>) {
         let Some(frame) = self.frames.last_mut() else { return };
         let to_come = &self.to_come;
@@ -169,10 +169,10 @@ impl Case<'_> {
         self.frames.push(Frame { dialogue, author: None });
     }
 
-    /// Goes to the conversation in which this agent speaks.
+    /// Switches to the conversation in which this agent speaks.
     pub(super) fn go_to(&mut self, author: Option<&str>, at: &At<'_>) {
         let Some(author) = author else { return };
-        // An agent that speaks while a call waits is inside of it; one that was spoken to is there already.
+        // An agent that speaks while a call is pending is nested in it, unless it has already spoken in an outer conversation.
         if self.frames.last().is_some_and(|frame| frame.author.is_some()) {
             let count = self.frames.len();
             self.begin_inside(at);
@@ -191,7 +191,7 @@ impl Case<'_> {
         }
     }
 
-    /// The system prompt that an agent was given since it spoke last, and the tools that it was offered.
+    /// Adds the agent's system prompt if it changed since the agent last spoke; returns its tools if they changed.
     pub(super) fn instructed(&mut self, author: Option<&str>, at: &At<'_>) -> Vec<ToolDefinition> {
         let Some(new) = author.and_then(|author| self.details.remove(author)) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The form that ADK had before eval sets, as the eval set that ADK itself makes of it.
+//! Converts the form that ADK used before eval sets to an eval set, as ADK itself does.
 //!
 //! | first form | eval set |
 //! |---|---|
@@ -8,13 +8,13 @@
 //! | `expected_tool_use`: `tool_name`, `tool_input` | `tool_uses`: `name`, `args` |
 //! | `expected_intermediate_agent_responses`: `author`, `text` | `intermediate_responses` |
 //!
-//! Other members stay where they are.
+//! Other members are kept unchanged.
 
 use serde_json::{Map, Value, json};
 
 use crate::formats::back::{At, Result, trace_id};
 
-/// The set of a list.
+/// Converts a list to a set.
 pub(super) fn set(at: &At<'_>) -> Result<Value> {
     let items = at.items()?;
     let cases = if items.iter().any(|item| item.value.get("data").is_some()) {
@@ -22,7 +22,7 @@ pub(super) fn set(at: &At<'_>) -> Result<Value> {
     } else {
         vec![json!({"eval_id": "eval_case", "conversation": conversation(at)?})]
     };
-    // The form has no id of the set: ADK takes the name of the file.
+    // The form has no set id: ADK uses the name of the file.
     let id = trace_id("adk", &at.value.to_string()).to_string();
     Ok(json!({"eval_set_id": id, "eval_cases": cases}))
 }
@@ -89,7 +89,7 @@ fn tool_use(at: &At<'_>) -> Result<Value> {
     Ok(out.into())
 }
 
-/// A pair: who said it, and what.
+/// A pair of author and parts.
 fn response(at: &At<'_>) -> Result<Value> {
     let text = at.need("text")?.text()?;
     Ok(json!([at.need("author")?.text()?, [{"text": text}]]))

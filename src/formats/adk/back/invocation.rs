@@ -1,4 +1,4 @@
-//! An invocation: a person's words, events, the final response.
+//! Reads an invocation: the user's message, events, the final response.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,8 +12,8 @@ use crate::formats::back::{Answer, At, NoteKind, Result, read_record, seconds, t
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
-/// A model call of which an event has everything but the words.
-struct Silent<'a> {
+/// A model call whose event has everything but the content.
+struct CallWithoutContent<'a> {
     at: At<'a>,
     author: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Case<'_> {
         }
         self.outermost();
         match at.some("final_response") {
-            // The response repeats the words of an earlier event.
+            // Skip a response that only repeats the words of the last event.
             Some(response) if last != response.value.get("parts") => self.response(&response, silent)?,
             _ => self.silent(silent)?,
         }
@@ -63,7 +63,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn event<'a>(&mut self, at: &At<'a>, silent: &mut Option<Silent<'a>>, last: &mut Option<&'a Value>) -> Result<()> {
+    fn event<'a>(&mut self, at: &At<'a>, silent: &mut Option<CallWithoutContent<'a>>, last: &mut Option<&'a Value>) -> Result<()> {
         let author = at.need("author")?.text()?;
         let is_person = author == "user";
         let author = Some(author).filter(|author| !author.is_empty() && *author != "unknown");
@@ -91,13 +91,13 @@ impl Case<'_> {
         self.model_call(at, author, Some(content))
     }
 
-    /// The model call of the final response; one inside a call has no words.
-    fn without_content<'a>(&mut self, at: &At<'a>, author: Option<&str>, silent: &mut Option<Silent<'a>>) -> Result<()> {
-        let next = Silent {
+    /// Holds back a model call without content: it is the final response's, unless it is nested in a call.
+    fn without_content<'a>(&mut self, at: &At<'a>, author: Option<&str>, silent: &mut Option<CallWithoutContent<'a>>) -> Result<()> {
+        let next = CallWithoutContent {
             at: at.clone(),
             author: author.map(str::to_owned),
         };
-        // One that failed has said nothing: its place is here.
+        // A failed call produced no words, so it is added here.
         let has_failed = ["error_message", "error_code"].iter().any(|key| at.some(key).is_some());
         if self.is_inside() || has_failed {
             self.silent(Some(next))
@@ -107,13 +107,13 @@ impl Case<'_> {
         }
     }
 
-    fn silent(&mut self, silent: Option<Silent<'_>>) -> Result<()> {
+    fn silent(&mut self, silent: Option<CallWithoutContent<'_>>) -> Result<()> {
         let Some(silent) = silent else { return Ok(()) };
         self.go_to(silent.author.as_deref(), &silent.at);
         self.model_call(&silent.at, silent.author.as_deref(), None)
     }
 
-    fn response(&mut self, at: &At<'_>, silent: Option<Silent<'_>>) -> Result<()> {
+    fn response(&mut self, at: &At<'_>, silent: Option<CallWithoutContent<'_>>) -> Result<()> {
         let content = parts::content(at)?;
         if !content.has_content() {
             return self.silent(silent);
@@ -126,7 +126,7 @@ impl Case<'_> {
         self.model_call(&place, author.as_deref(), Some(content))
     }
 
-    /// A model call of this author, with the counts of the event.
+    /// Adds a model call of this author, with the event's token counts.
     fn model_call(&mut self, at: &At<'_>, author: Option<&str>, said: Option<Content<'_>>) -> Result<()> {
         let tools = self.instructed(author, at);
         let mut operation = Operation {
@@ -155,7 +155,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// `stamp`: when it came.
+    /// `stamp`: when the response arrived.
     fn function_response(&mut self, at: &At<'_>, stamp: Option<UnixNanos>) -> Result<()> {
         at.object()?;
         let (id, name) = (at.text_of("id")?, at.text_of("name")?);
@@ -207,7 +207,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Calls, responses and words without their order.
+    /// Reads calls, responses and words whose order is unknown.
     fn lists(&mut self, at: &At<'_>) -> Result<()> {
         let items = |key: &str| at.some(key).map(|list| list.items()).transpose();
         let mut content = Content::default();
@@ -238,7 +238,7 @@ impl Case<'_> {
     }
 }
 
-/// When an event was made, as sessions say: a model's before the model is asked, a tool's after it ran.
+/// The time of an event in a session: for a model before it is called, for a tool after it ran.
 fn stamp(at: &At<'_>) -> Option<UnixNanos> {
     at.value.get("timestamp").and_then(Value::as_f64).and_then(seconds)
 }
@@ -252,7 +252,7 @@ fn message(role: Role, content: Content<'_>) -> Message {
     }
 }
 
-/// What a function gave back: ADK puts `result` around what is no object, and `error` around why it failed.
+/// What a function returned: ADK wraps a value that is not an object in `result`, and an error in `error`.
 fn answer(at: &At<'_>) -> Result<Answer> {
     let Some(response) = at.some("response") else {
         return Ok(Answer::default());
@@ -278,7 +278,7 @@ fn answer(at: &At<'_>) -> Result<Answer> {
     })
 }
 
-/// How many responses there are, by their ids.
+/// Counts the responses by id.
 fn responses(events: &[At<'_>]) -> HashMap<String, usize> {
     let mut out = HashMap::new();
     let parts = events.iter().filter_map(|event| event.value.pointer("/content/parts")?.as_array());
@@ -304,12 +304,12 @@ fn details(at: &At<'_>) -> HashMap<String, Details> {
     agents.map(|(name, agent)| (name.clone(), of(agent))).collect()
 }
 
-/// A member in either case: below `app_details` keys are as they came.
+/// A member in snake or camel case: keys below `app_details` are not converted.
 fn either<'v>(value: &'v Value, snake: &str, camel: &str) -> Option<&'v Value> {
     value.get(snake).or_else(|| value.get(camel))
 }
 
-/// Declarations in OpenAI's function form, bare, or grouped as the genai package does.
+/// Declarations in OpenAI's function form, bare, or grouped as in the genai package.
 fn tools(list: Option<&Value>) -> Vec<ToolDefinition> {
     let mut out = Vec::new();
     for tool in list.and_then(Value::as_array).into_iter().flatten() {

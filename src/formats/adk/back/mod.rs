@@ -2,24 +2,24 @@
 //!
 //! | set | span |
 //! |---|---|
-//! | eval case | a trace: its id is the one in `eval_id` (`TRACE`, `TRACE:2`), else a hash of the case |
-//! | `eval_set_id`; `name` of a set that has a trace's id; `session_input.session_id` | the session |
-//! | `eval_id`, `session_input` | the root: metadata, agent, person |
+//! | eval case | a trace: its id is taken from `eval_id` (`TRACE`, `TRACE:2`), else a hash of the case |
+//! | `eval_set_id`; `name` of a set whose id is a trace id; `session_input.session_id` | the session |
+//! | `eval_id`, `session_input` | the root: metadata, agent, user |
 //! | further cases of one trace | agents next to the first one |
 //! | event with words or calls, `final_response` | a model call of its author: its input is everything before it |
 //! | event without content, with usage | the model call of the final response |
 //! | `function_response` | the execution of the call that it answers, by id, else by position |
-//! | events of another author between a call and its response | an agent inside of the call |
-//! | events of another author elsewhere | the agent that goes on in the same conversation |
+//! | events of another author between a call and its response | an agent inside the call |
+//! | events of another author elsewhere | an agent that continues the same conversation |
 //! | `tool_uses`, `tool_responses`, `intermediate_responses` | one model call with all calls, its results, a model call for each text |
 //! | `app_details` | system prompts, offered tools |
 //! | `session_input.state`, `final_session_state` | changes of state at the end |
 //! | `conversation_scenario` | the root's task |
 //!
-//! A session of ADK is read as the set that ADK makes of it; its events say when they came, and why one failed.
+//! A session of ADK is read as the set that ADK makes of it; its events record when they occurred and why one failed.
 //!
-//! Keys may be in snake or in camel case. A list in the form that ADK had before eval sets is read as the set that ADK makes of it. A case
-//! has no times but those at which its invocations began.
+//! Keys may be in snake or in camel case. A list in the form that ADK used before eval sets is likewise converted to a set. The only times
+//! in a case are those at which its invocations began.
 
 mod case;
 mod first_form;
@@ -37,8 +37,8 @@ use super::check::{is_snake, snake};
 use crate::formats::back::{At, NoteKind, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
 
-/// No id that names a file is longer. What is longer is not repeated for each trace.
-const LONGEST_ID: usize = 255;
+/// Longest id that is kept as it is, enough for any file name. A longer one is hashed instead of being repeated for each trace.
+const MAX_ID_LENGTH: usize = 255;
 
 /// The traces of a set.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
@@ -64,7 +64,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     }
 }
 
-/// `is_made`: the set is not the document as it came.
+/// `is_made`: whether the set was converted from the document.
 fn of_set(at: &At<'_>, is_made: bool) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let set = match is_snake(at.value, 0) {
@@ -75,9 +75,9 @@ fn of_set(at: &At<'_>, is_made: bool) -> Result<Vec<TraceBuilder>> {
     let own = set.need("eval_set_id")?.text()?;
     let cases = set.need("eval_cases")?.items()?;
     let mut traces = Traces::default();
-    // A long one is hashed once, not with each case.
+    // Hash a long id once instead of with each case.
     let seed = match own.len() {
-        0..=LONGEST_ID => Cow::Borrowed(own),
+        0..=MAX_ID_LENGTH => Cow::Borrowed(own),
         _ => Cow::Owned(trace_id("adk", own).to_string()),
     };
     for (index, case) in cases.iter().enumerate() {
@@ -94,7 +94,7 @@ fn of_set(at: &At<'_>, is_made: bool) -> Result<Vec<TraceBuilder>> {
     for (number, (trace, members)) in traces.list.iter().enumerate() {
         let document = is_made.then(|| part(at.value, members, number == 0));
         let mut builder = TraceBuilder::new("adk", *trace, document);
-        let is_written = session.filter(|id| number == 0 || id.len() <= LONGEST_ID);
+        let is_written = session.filter(|id| number == 0 || id.len() <= MAX_ID_LENGTH);
         if let Some(root) = builder.operation(0) {
             root.session_id = is_written.map(str::to_owned);
         }
@@ -110,7 +110,7 @@ fn of_set(at: &At<'_>, is_made: bool) -> Result<Vec<TraceBuilder>> {
     Ok(out)
 }
 
-/// The session of a set's runs: a set that was made of a trace has the session's name.
+/// The session of a set's runs: for a set written from a single trace, the session is in `name`.
 fn session_of<'a>(set: &At<'a>, own: &'a str) -> Result<Option<&'a str>> {
     let name = set.text_of("name")?;
     Ok(match TraceId::from_hex(own) {
@@ -119,7 +119,7 @@ fn session_of<'a>(set: &At<'a>, own: &'a str) -> Result<Option<&'a str>> {
     })
 }
 
-/// The traces of a set, in order, each with the places of its cases.
+/// The traces of a set, in order, each with the indices of its cases.
 #[derive(Default)]
 struct Traces {
     list: Vec<(TraceId, Vec<usize>)>,
@@ -148,7 +148,7 @@ impl Traces {
     }
 }
 
-/// The set with only these cases. Its other members come with the first case.
+/// The set with only these cases. Its other members go with the first trace.
 fn part(set: &Value, members: &[usize], is_first: bool) -> Value {
     let is_cases = |key: &str| key == "eval_cases" || key == "evalCases";
     let is_id = |key: &str| key == "eval_set_id" || key == "evalSetId";
@@ -157,7 +157,7 @@ fn part(set: &Value, members: &[usize], is_first: bool) -> Value {
         let kept = if is_cases(key) {
             let cases = members.iter().filter_map(|index| value.get(*index)).cloned();
             cases.collect()
-        } else if is_first || is_id(key) && value.as_str().is_some_and(|id| id.len() <= LONGEST_ID) {
+        } else if is_first || is_id(key) && value.as_str().is_some_and(|id| id.len() <= MAX_ID_LENGTH) {
             value.clone()
         } else {
             continue;

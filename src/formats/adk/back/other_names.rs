@@ -1,10 +1,10 @@
-//! Sets in the names that agentevals' examples have: `case_id` for `eval_id`, `agent_content` for `final_response`.
+//! Reads sets with the names used in agentevals' examples: `case_id` for `eval_id`, `agent_content` for `final_response`.
 
 use serde_json::{Map, Value};
 
-const NAMES: [(&str, &str); 2] = [("case_id", "eval_id"), ("agent_content", "final_response")];
+const RENAMED_KEYS: [(&str, &str); 2] = [("case_id", "eval_id"), ("agent_content", "final_response")];
 
-/// The same set in ADK's names; `None` where it has them.
+/// The same set with ADK's names; `None` if it already uses them.
 pub(super) fn as_adk(set: &Value) -> Option<Value> {
     let is_other = |case: &Value| case.get("case_id").is_some() && case.get("eval_id").or_else(|| case.get("evalId")).is_none();
     if !set.get("eval_cases")?.as_array()?.iter().any(is_other) {
@@ -21,7 +21,7 @@ pub(super) fn as_adk(set: &Value) -> Option<Value> {
 
 fn rename(value: &mut Value) {
     let Some(members) = value.as_object_mut() else { return };
-    for (from, to) in NAMES {
+    for (from, to) in RENAMED_KEYS {
         if members.contains_key(from) && !members.contains_key(to) {
             let name = |key: String| if key == from { to.to_owned() } else { key };
             *members = std::mem::take(members)

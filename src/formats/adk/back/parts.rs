@@ -1,4 +1,4 @@
-//! Contents: words, calls and responses.
+//! Reads contents: words, calls and responses.
 
 use serde_json::{Map, Value};
 

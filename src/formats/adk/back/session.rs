@@ -1,23 +1,23 @@
-//! A session of ADK (`adk run --save_session`, the download of its web page) as the eval set that ADK itself makes of one.
+//! Converts a session of ADK (`adk run --save_session`, the download of its web page) to an eval set, as ADK itself does.
 //!
 //! | session | eval set |
 //! |---|---|
 //! | `id` | `eval_set_id`, `eval_id` |
-//! | events of one `invocation_id` | an invocation, which began with the first |
-//! | the person's words at its beginning | `user_content` |
-//! | other events with content, tokens or an error | `invocation_events`, as they are |
+//! | events of one `invocation_id` | an invocation, which begins at the first one's time |
+//! | the user's words at its beginning | `user_content` |
+//! | other events with content, tokens or an error | `invocation_events`, unchanged |
 //! | the last words of an agent | `final_response` |
 //! | `app_name`, `user_id` | `session_input` |
 //! | `state` | `final_session_state` |
 //!
-//! Other events change the state alone, or are pieces of an answer that comes whole too: they are left out.
+//! Other events are left out: they only change the state, or are pieces of a streamed answer that is also recorded whole.
 
 use serde_json::{Map, Value, json};
 
 use super::super::check::snake;
 use crate::formats::back::{At, Result};
 
-/// The set of a session, and how many events it leaves out.
+/// Converts a session; also returns the number of events left out.
 pub(super) fn set(at: &At<'_>) -> Result<(Value, usize)> {
     let whole = snake(at.value, 0);
     let session = at.below("", &whole);
@@ -48,7 +48,7 @@ pub(super) fn set(at: &At<'_>) -> Result<(Value, usize)> {
     Ok((json!({"eval_set_id": id, "eval_cases": [case]}), left_out))
 }
 
-/// Whether an event is more than a change of state; parts of an answer that was streamed come whole too.
+/// Whether an event is more than a change of state or a piece of a streamed answer, which is also recorded whole.
 fn says_something(event: &Value) -> bool {
     let has = |key: &str| event.get(key).is_some_and(|value| !value.is_null());
     let has_parts = event

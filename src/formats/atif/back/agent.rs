@@ -1,18 +1,18 @@
-//! A trajectory: its agent, its steps, the trajectories inside it.
+//! Reads a trajectory: its agent, its steps, the trajectories inside it.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::conversation::{Conversation, Embedded};
-use super::reader::{Parent, Reader, word};
+use super::conversation::{Embedded, TrajectoryConversation};
+use super::reader::{Parent, TrajectoryReader, word};
 use crate::formats::back::{At, Result, read_facts, read_operations, read_run_facts, tool_definitions};
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 use crate::transcript::NESTING_LIMIT;
 
-impl Reader<'_> {
-    /// Reads a trajectory. `tool`: the operation inside which its agent ran; none for the outermost one.
+impl TrajectoryReader<'_> {
+    /// Reads a trajectory. `tool`: the operation in which its agent ran; `None` for the outermost trajectory.
     pub(super) fn trajectory(&mut self, at: &At<'_>, tool: Option<usize>, depth: usize) -> Result<()> {
         let about = at.need("agent")?;
         about.object()?;
@@ -63,7 +63,7 @@ impl Reader<'_> {
             Some(tools) => tool_definitions(&tools)?,
             None => Vec::new(),
         };
-        let mut conversation = Conversation::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
+        let mut conversation = TrajectoryConversation::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
         conversation.embedded = embedded(at)?;
         let steps = at.need("steps")?.items()?;
         if steps.is_empty() {
@@ -85,7 +85,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The agent of an embedded trajectory, which may be among its operations.
+    /// Adds the agent of an embedded trajectory, whose operation may be listed with others.
     fn subagent(&mut self, at: &At<'_>, operations: Option<&Value>, tool: usize) -> Result<usize> {
         let own = at.text_of("trajectory_id")?.unwrap_or_default();
         let span = own.rsplit('-').next().filter(|id| SpanId::from_hex(id).is_some());
@@ -117,15 +117,15 @@ impl Reader<'_> {
         Ok(number)
     }
 
-    /// The operation around the steps of a trajectory that no call names, if it was read already.
+    /// The operation around the steps of a trajectory that no call refers to, if it has been read.
     fn known_around(&self, at: &At<'_>) -> Option<usize> {
         let steps = at.value.get("steps")?.as_array()?;
         let parent = steps.iter().find_map(|step| step.pointer("/extra/ancestry/parent_id")?.as_str())?;
         self.ids.get(parent).copied()
     }
 
-    /// The trajectory that a reference names, if it is in this document.
-    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut Conversation<'_>) -> Result<()> {
+    /// Reads the trajectory that a reference names, if it is in this document.
+    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         reference.object()?;
         let id = reference.text_of("trajectory_id")?;
         if id.is_none() && reference.text_of("trajectory_path")?.is_none() && reference.text_of("session_id")?.is_none() {
@@ -140,8 +140,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts operations under the parents that the document names. A parent that is not in the document becomes an operation
-    /// without words: the first one of a trajectory is its agent.
+    /// Puts operations under the parents that the document names. A parent missing from the document becomes an operation
+    /// without content: the first one of a trajectory is its agent.
     pub(super) fn settle_parents(&mut self) {
         let mut agents: HashMap<usize, ()> = HashMap::new();
         for parent in std::mem::take(&mut self.parents) {
@@ -178,7 +178,7 @@ impl Reader<'_> {
         place
     }
 
-    /// Whether `draft` is `place` or above it.
+    /// Whether `draft` is `place` or one of its ancestors.
     fn is_above(&self, draft: usize, place: usize) -> bool {
         let mut at = Some(place);
         for _ in 0..=self.builder.drafts.len() {
@@ -210,7 +210,7 @@ fn embedded<'a>(at: &At<'a>) -> Result<Embedded<'a>> {
     Ok(out)
 }
 
-/// The ids of operations around others: a step that names one of them describes the agent, not another operation.
+/// Ids of operations that enclose others: a step with such an id describes the agent, not another operation.
 fn places(steps: &[At<'_>]) -> Vec<String> {
     let of = |extra: Option<&Value>| extra?.pointer("/ancestry/parent_id")?.as_str().map(str::to_owned);
     let mut out = Vec::new();

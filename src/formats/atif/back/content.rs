@@ -7,7 +7,7 @@ use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
 use crate::operation::{Part, ToolCall, ToolCallId};
 
-/// The parts of a content; null has none.
+/// The parts of a content; null is empty.
 pub(super) fn parts(at: &At<'_>) -> Result<Vec<Part>> {
     match at.value {
         Value::Null => Ok(Vec::new()),
@@ -36,7 +36,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     }
 }
 
-/// A result as a value. JSON text is opened where it is written as this program writes the value.
+/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
 pub(super) fn value(at: &At<'_>) -> Result<Option<Value>> {
     match at.value {
         Value::Null => Ok(None),

@@ -1,4 +1,4 @@
-//! The conversation of a trajectory so far, and what a step adds to it.
+//! The conversation so far in a trajectory, and what a step adds to it.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::formats::back::{At, HistoryId, TraceBuilder};
 use crate::operation::{Message, ToolDefinition};
 use crate::span::UnixNanos;
 
-/// Trajectories inside of one, by their ids, until a result names them.
+/// Embedded trajectories by id, until a result refers to them.
 #[derive(Default)]
 pub(super) struct Embedded<'a> {
     list: Vec<Option<At<'a>>>,
@@ -16,49 +16,49 @@ pub(super) struct Embedded<'a> {
 }
 
 impl<'a> Embedded<'a> {
-    /// Adds one; `false`: one before has this id.
+    /// Adds a trajectory; returns `false` if an earlier one has this id.
     pub(super) fn add(&mut self, id: &str, at: At<'a>) -> bool {
         let is_new = self.places.insert(id.to_owned(), self.list.len()).is_none();
         self.list.push(Some(at));
         is_new
     }
 
-    /// The one with this id, if no result named it before.
+    /// Takes the trajectory with this id, unless a result already referred to it.
     pub(super) fn take(&mut self, id: &str) -> Option<At<'a>> {
         self.list.get_mut(*self.places.get(id)?)?.take()
     }
 
-    /// Those that no result named.
+    /// The trajectories that no result refers to.
     pub(super) fn left(self) -> impl Iterator<Item = At<'a>> {
         self.list.into_iter().flatten()
     }
 }
 
 /// The conversation so far in a trajectory.
-pub(super) struct Conversation<'a> {
+pub(super) struct TrajectoryConversation<'a> {
     pub(super) agent: usize,
     pub(super) depth: usize,
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) model: Option<String>,
     /// The messages of each agent: one trajectory can have agents that follow one another.
     histories: HashMap<Option<String>, HistoryId>,
-    /// Said, and given to no model call yet.
+    /// Messages not yet passed to a model call.
     pub(super) waiting: Vec<(Message, Option<UnixNanos>, String)>,
     pub(super) embedded: Embedded<'a>,
     /// Whether a model call follows the last copied step.
     pub(super) has_spoken: bool,
-    /// Ids that others have as their parents'.
+    /// Ids that other operations name as their parent.
     pub(super) agents: Vec<String>,
 }
 
-/// A step's own words, and its other facts.
+/// A step's message and its other facts.
 pub(super) struct StepContent {
     pub(super) message: Message,
     pub(super) extra: Map<String, Value>,
     pub(super) stamp: Option<UnixNanos>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> TrajectoryConversation<'a> {
     pub(super) fn new(agent: usize, depth: usize, tools: Vec<ToolDefinition>, model: Option<String>) -> Self {
         Self {
             agent,
@@ -77,14 +77,14 @@ impl<'a> Conversation<'a> {
         self.waiting.push((message, stamp, at.own.clone()));
     }
 
-    /// Context that is copied after a model call begins the conversation anew: a continuation has no more of it.
+    /// Starts the conversation anew: context copied after a model call is all that a continuation was given.
     pub(super) fn forget(&mut self) {
         self.histories.clear();
         self.waiting.clear();
         self.has_spoken = false;
     }
 
-    /// The history of an agent, up to date.
+    /// The history of an agent, with the pending messages added.
     pub(super) fn history(&mut self, agent: Option<String>, builder: &mut TraceBuilder) -> HistoryId {
         let waiting = std::mem::take(&mut self.waiting);
         let history = *self.histories.entry(agent).or_insert_with(|| builder.begin_history());

@@ -1,4 +1,4 @@
-//! Harbor's layout: a run in several files, joined to one document.
+//! Joins a run that Harbor wrote to several files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 use crate::formats::back::Beside;
 use crate::transcript::NESTING_LIMIT;
 
-/// The version that knows embedded trajectories.
+/// The first version with embedded trajectories.
 const EMBEDS: &str = "ATIF-v1.7";
 
-/// Puts the files that a document names into it: steps of continuations after its own, trajectories of sub-agents into
-/// `subagent_trajectories`. `read` gives the document of a name; what it does not know stays a name.
+/// Puts the files that a document refers to into it: steps of continuations after its own, trajectories of sub-agents into
+/// `subagent_trajectories`. `read` returns a named document; references to others are kept.
 pub(super) fn gather(document: &mut Value, read: &mut Beside<'_>) -> Gathered {
     let mut gathered = Gathered::default();
     inner(document, read, &mut gathered, 0);
     gathered
 }
 
-/// The files that a document names.
+/// The files that a document refers to.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Those that are a part of it now.
+    /// Files that were joined.
     pub(super) joined: Vec<String>,
-    /// The others, with the reason.
+    /// Files that were not, with the reason.
     pub(super) missing: Vec<(String, String)>,
     recorded: HashSet<String>,
 }
@@ -62,7 +62,7 @@ fn inner(document: &mut Value, read: &mut Beside<'_>, gathered: &mut Gathered, d
     }
 }
 
-/// Steps of the continuation, counted on; the last file's sums are those of the run.
+/// Appends a continuation's steps, renumbered; the final metrics of the last file are those of the run.
 fn append(document: &mut Value, mut next: Map<String, Value>) {
     let Some(map) = document.as_object_mut() else { return };
     let more = next.shift_remove("steps");
@@ -94,7 +94,7 @@ fn add(map: &mut Map<String, Value>, inner: Vec<Value>) {
     }
 }
 
-/// References to files become references to trajectories inside of the document.
+/// Turns references to files into references to embedded trajectories.
 fn embed(document: &mut Value, read: &mut Beside<'_>, gathered: &mut Gathered, depth: usize) {
     let mut taken: HashSet<String> = ids(document);
     let mut inside: Vec<Value> = Vec::new();
@@ -145,7 +145,7 @@ fn ids(document: &Value) -> HashSet<String> {
         .collect()
 }
 
-/// The id of an embedded trajectory: its own, else that of its session, else its file's name.
+/// The id of an embedded trajectory: its own, else its session's, else its file's name.
 fn name_child(child: &mut Value, reference: &Map<String, Value>, file: &str, taken: &mut HashSet<String>) -> String {
     let word = |value: Option<&Value>| value.and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
     let own = word(child.get("trajectory_id"));

@@ -1,4 +1,4 @@
-//! What a step has besides its words: its invocation, its metrics, other facts.
+//! Reads a step's metadata: its invocation, its metrics, other facts.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::formats::back::{At, Result, read_facts, read_record, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
-/// What NeMo's keys `ancestry` and `invocation` contain about an operation: ids, names, times.
+/// An operation's ids, names and times, from NeMo's keys `ancestry` and `invocation`.
 #[derive(Default)]
 pub(super) struct Invocation {
     pub(super) id: Option<String>,
@@ -25,13 +25,13 @@ impl Invocation {
         self.name.clone()
     }
 
-    /// Whether the operation has this very id.
+    /// Whether the operation has a recorded id, and it is this one.
     pub(super) fn is(&self, id: Option<&str>) -> bool {
         self.id.is_some() && self.id.as_deref() == id
     }
 }
 
-/// Counts and money of a model call.
+/// Reads token counts and cost of a model call.
 pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(metrics) = at.some("metrics") else { return Ok(()) };
     metrics.object()?;
@@ -58,7 +58,7 @@ pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
     operation.metadata.extend(extra);
 }
 
-/// Takes ids and times out of the free space; an operation without times ended at the time of the step.
+/// Takes ids and times out of `extra`; an operation without times ended at the step's time.
 pub(super) fn invocation(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Invocation {
     let mut group = |key: &str| match extra.get(key) {
         Some(Value::Object(_)) => extra.shift_remove(key).and_then(|value| value.as_object().cloned()),

@@ -6,15 +6,15 @@
 //! | step of the agent | a model call: its input is everything before it; `timestamp` is its end, unless `extra.invocation` has
 //! times |
 //! | result of a call | the execution of the tool; one without `source_call_id` answers a call by its position |
-//! | result in a step without calls | words that the next model call was given |
+//! | result in a step without calls | words passed to the next model call |
 //! | step of a user or the system | input of the next model call; after the last one a separate operation |
 //! | step of the agent with `llm_call_count: 0` | operations that no model asked for |
 //! | `is_copied_context` | input of the next model call, never an operation |
 //! | `extra.ancestry`, `extra.invocation` | ids, parents, times |
-//! | embedded trajectory | an agent inside the tool whose result names it, else inside the agent around |
+//! | embedded trajectory | an agent inside the tool whose result refers to it, else inside the enclosing agent |
 //! | `extra.operations` | separate operations |
 //!
-//! Harbor's layout spreads a run over files: `gather` joins continuations and files of sub-agents to one document first.
+//! Harbor spreads a run over files: `gather` first joins continuations and files of sub-agents to one document.
 
 mod agent;
 mod content;
@@ -29,7 +29,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use reader::Reader;
+use reader::TrajectoryReader;
 
 use crate::formats::back::{At, Beside, Note, NoteKind, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
@@ -42,7 +42,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         return Err(version.refuse("ATIF-v1.0 to ATIF-v1.8 are read"));
     }
     let mut builder = TraceBuilder::new("atif", id(at)?, None);
-    let mut reader = Reader {
+    let mut reader = TrajectoryReader {
         builder: &mut builder,
         ids: HashMap::new(),
         parents: Vec::new(),
@@ -52,7 +52,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// The document with the files that it names in it.
+/// The document with the files that it refers to.
 pub(in crate::formats) fn gathered(document: &Value, beside: &mut Beside<'_>, notes: &mut Vec<Note>) -> Option<Value> {
     let mut whole = document.clone();
     let gather::Gathered { joined, missing, .. } = gather::gather(&mut whole, beside);
@@ -73,7 +73,7 @@ pub(in crate::formats) fn gathered(document: &Value, beside: &mut Beside<'_>, no
     (!joined.is_empty()).then_some(whole)
 }
 
-/// The recorded trace id; one of the document's own ids; of a document without a `trajectory_id` one of its words.
+/// The recorded trace id; else an id derived from the document's own ids, or from its text if it has no `trajectory_id`.
 fn id(at: &At<'_>) -> Result<TraceId> {
     let own = at.text_of("trajectory_id")?.filter(|id| !id.is_empty());
     let recorded = at.value.pointer("/extra/otel.trace_id").and_then(Value::as_str).or(own);

@@ -1,4 +1,4 @@
-//! The reader: the spans of a trajectory so far, and helpers for all its parts.
+//! State of the reader: the spans of a trajectory so far, and helpers for all its parts.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::formats::back::{At, NoteKind, TraceBuilder};
 
-/// Where a document places an operation, and under whom it is put for now.
+/// The parent that a document names for an operation, resolved once the whole document is read.
 pub(super) struct Parent {
     pub(super) draft: usize,
     pub(super) id: String,
@@ -17,14 +17,14 @@ pub(super) struct Parent {
     pub(super) agent: Option<String>,
 }
 
-pub(super) struct Reader<'s> {
+pub(super) struct TrajectoryReader<'s> {
     pub(super) builder: &'s mut TraceBuilder,
-    /// Operations by the ids that the document gives them.
+    /// Operations by their ids in the document.
     pub(super) ids: HashMap<String, usize>,
     pub(super) parents: Vec<Parent>,
 }
 
-impl Reader<'_> {
+impl TrajectoryReader<'_> {
     pub(super) fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
         self.builder.note(&at.path, kind, detail);
     }

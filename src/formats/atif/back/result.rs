@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::content;
-use super::conversation::{Conversation, StepContent};
+use super::conversation::{StepContent, TrajectoryConversation};
 use super::metadata::{invocation, take};
-use super::reader::Reader;
+use super::reader::TrajectoryReader;
 use crate::formats::back::{At, NoteKind, Result, searched, time};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 
-/// A result as the message that the model was given.
+/// A result as the message passed to the model.
 pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
     let result_extra = at.object_of("extra")?;
     let mut message = Message {
@@ -41,11 +41,11 @@ pub(super) fn results<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     }
 }
 
-impl Reader<'_> {
-    /// The results of a step, each with the place of the call that it answers.
+impl TrajectoryReader<'_> {
+    /// The results of a step, each with the index of the call that it answers.
     pub(super) fn answers<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
         let list = results(at)?;
-        // The first call of each id.
+        // The first call with each id.
         let mut places: HashMap<&str, usize> = HashMap::new();
         for (place, (_, call)) in calls.iter().enumerate() {
             if let Some(id) = call.id.as_deref() {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
         let nameless = named.iter().filter(|call| call.is_none()).count();
         let mut free: Vec<usize> = is_free.iter().zip(0..).filter_map(|(free, place)| free.then_some(place)).collect();
-        // What the environment shows after several calls is the last one's.
+        // Nameless results answer the last calls: the environment shows what came of the last one.
         free.drain(..free.len().saturating_sub(nameless));
         let mut free = free.into_iter();
         let mut out = Vec::with_capacity(list.len());
@@ -93,31 +93,31 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    /// The tools that calls of a step ran. `caller`: the model call that asked for them.
+    /// Adds the tools that a step's calls ran. `caller`: the model call that asked for them.
     pub(super) fn executions(
         &mut self,
         at: &At<'_>,
         calls: &[(At<'_>, ToolCall)],
         step_content: &StepContent,
         caller: Option<usize>,
-        conversation: &mut Conversation<'_>,
+        conversation: &mut TrajectoryConversation<'_>,
     ) -> Result<()> {
         let mut results: HashMap<usize, At<'_>> = HashMap::new();
         for (result, place) in self.answers_again(at, calls)? {
             if let Some(place) = place {
-                // The first one of a call.
+                // The first result of each call.
                 results.entry(place).or_insert(result);
             }
         }
         for (index, (call_at, call)) in calls.iter().enumerate() {
             let result = results.get(&index);
             let mut about = call_at.object_of("extra")?;
-            // A separate operation has its facts in its step.
+            // A separate operation has its facts on the step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
             if is_step {
                 about.extend(step_content.extra.clone());
             }
-            // What only messages contain was no operation.
+            // A call that was only seen in messages was not an operation.
             let is_span = about.get("observed").and_then(Value::as_str) != Some("messages")
                 && (result.is_some() || about.contains_key("invocation") || caller.is_none());
             let mut result_extra = result.map(|result| result.object_of("extra")).transpose()?.unwrap_or_default();
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The same without the notes, which exist already.
+    /// Like [`answers`](Self::answers), but without adding its notes again.
     fn answers_again<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
         let notes = self.builder.notes.len();
         let out = self.answers(at, calls);
@@ -173,7 +173,7 @@ impl Reader<'_> {
         result_extra: serde_json::Map<String, Value>,
         stamp: Option<crate::span::UnixNanos>,
         caller: Option<usize>,
-        conversation: &mut Conversation<'_>,
+        conversation: &mut TrajectoryConversation<'_>,
     ) -> Result<usize> {
         let invocation = invocation(&mut about, stamp);
         let content = result.and_then(|result| result.some("content"));

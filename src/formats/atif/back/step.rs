@@ -1,22 +1,22 @@
-//! Steps in order.
+//! Reads steps in order.
 
 use serde_json::{Map, Value};
 
 use super::content;
-use super::conversation::{Conversation, StepContent};
+use super::conversation::{StepContent, TrajectoryConversation};
 use super::metadata::{Invocation, invocation, metrics, take};
-use super::reader::{Parent, Reader, word};
+use super::reader::{Parent, TrajectoryReader, word};
 use super::result::{answer, results};
 use crate::document::shape::kind_of;
 use crate::formats::back::{At, NoteKind, Result, read_thoughts, time};
 use crate::operation::{Kind, Message, Operation, Role, ToolCall};
 use crate::span::UnixNanos;
 
-/// Fields of agent steps alone.
+/// Fields that only agent steps have.
 const OF_AGENTS: [&str; 5] = ["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
 
-impl Reader<'_> {
-    pub(super) fn step(&mut self, at: &At<'_>, conversation: &mut Conversation<'_>) -> Result<()> {
+impl TrajectoryReader<'_> {
+    pub(super) fn step(&mut self, at: &At<'_>, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         at.object()?;
         let source = at.need("source")?;
         let stamp = match at.text_of("timestamp")? {
@@ -71,8 +71,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The words of a person or the system: input of the next model call, or a separate operation.
-    fn words(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) {
+    /// Adds words of a user or the system: input of the next model call, or a separate operation.
+    fn words(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut TrajectoryConversation<'_>) {
         let StepContent { message, mut extra, stamp } = step_content;
         if !extra.contains_key("ancestry") {
             if !message.is_blank() {
@@ -111,14 +111,14 @@ impl Reader<'_> {
         self.add_operation(at, operation, invocation, conversation);
     }
 
-    /// Whether the operation is the agent of the trajectory: words that only the agent has carry no `invocation`.
-    fn is_agent(&self, invocation: &Invocation, invoked: bool, conversation: &Conversation<'_>) -> bool {
+    /// Whether the operation is the trajectory's agent: words recorded on the agent alone have no `invocation`.
+    fn is_agent(&self, invocation: &Invocation, invoked: bool, conversation: &TrajectoryConversation<'_>) -> bool {
         let is_known = |id: &String| self.ids.get(id) == Some(&conversation.agent) || conversation.agents.binary_search(id).is_ok();
         !invoked || invocation.id.as_ref().is_some_and(is_known)
     }
 
-    /// The agent's own id and times.
-    fn known_agent(&mut self, invocation: &Invocation, conversation: &Conversation<'_>) {
+    /// Sets the agent's own id and times.
+    fn known_agent(&mut self, invocation: &Invocation, conversation: &TrajectoryConversation<'_>) {
         let Some(id) = &invocation.id else { return };
         if conversation.agent == 0 && !self.ids.contains_key(id) {
             self.builder.root_id(Some(id));
@@ -138,13 +138,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds an operation at the place that it names.
+    /// Adds an operation under the parent that it names.
     pub(super) fn add_operation(
         &mut self,
         at: &At<'_>,
         operation: Operation,
         invocation: Invocation,
-        conversation: &Conversation<'_>,
+        conversation: &TrajectoryConversation<'_>,
     ) -> usize {
         let id = self.builder.id_at(invocation.id.as_deref(), at);
         let agent = operation.agent.name.clone();
@@ -168,16 +168,16 @@ impl Reader<'_> {
         draft
     }
 
-    /// Results in a step of a user or the system: the next model call was given them.
-    fn environment(&mut self, at: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
+    /// Adds results in a step of a user or the system: the next model call received them.
+    fn environment(&mut self, at: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         for result in results(at)? {
             self.given(&result, stamp, conversation)?;
         }
         Ok(())
     }
 
-    /// A result of no call: what the environment reported to the agent.
-    pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
+    /// Adds a result without a call: a report of the environment to the agent.
+    pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         result.object()?;
         if let Some(content) = result.some("content") {
             let message = Message {
@@ -197,8 +197,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Earlier words of the agent: the next model call was given it, with the results of its calls.
-    fn copied(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) -> Result<()> {
+    /// Adds earlier words of the agent, with the results of its calls: input of the next model call.
+    fn copied(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         let calls = calls(at)?;
         let mut message = step_content.message;
         message.tool_calls = calls.iter().map(|(_, call)| call.clone()).collect();
@@ -226,7 +226,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn agent_step(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) -> Result<()> {
+    fn agent_step(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut TrajectoryConversation<'_>) -> Result<()> {
         let calls = calls(at)?;
         let count = at.some("llm_call_count").and_then(|count| count.value.as_u64());
         if count == Some(0) {
@@ -252,8 +252,8 @@ impl Reader<'_> {
         self.executions(at, &calls, &step_content, None, conversation)
     }
 
-    /// Words of the agent that came from no model.
-    fn own_words(&mut self, at: &At<'_>, step_content: &StepContent, conversation: &mut Conversation<'_>) {
+    /// Adds words of the agent that no model produced.
+    fn own_words(&mut self, at: &At<'_>, step_content: &StepContent, conversation: &mut TrajectoryConversation<'_>) {
         let mut extra = step_content.extra.clone();
         let invoked = extra.contains_key("invocation");
         let invocation = invocation(&mut extra, step_content.stamp);
@@ -277,7 +277,7 @@ impl Reader<'_> {
         at: &At<'_>,
         step_content: StepContent,
         calls: &[(At<'_>, ToolCall)],
-        conversation: &mut Conversation<'_>,
+        conversation: &mut TrajectoryConversation<'_>,
     ) -> Result<()> {
         let StepContent {
             mut message,
@@ -333,7 +333,7 @@ impl Reader<'_> {
         let history = conversation.history(agent.clone(), self.builder);
         let said = operation.output_messages.iter().flatten().next().cloned();
         let draft = self.add_operation(at, operation, invocation, conversation);
-        self.builder.hears(draft, history);
+        self.builder.set_input(draft, history);
         self.builder.history(history).extend(said);
         let step_content = StepContent {
             message: Message::default(),
@@ -354,8 +354,8 @@ impl Reader<'_> {
         self.executions(at, calls, &step_content, Some(draft), conversation)
     }
 
-    /// Words after the last model call: separate operations.
-    pub(super) fn left_over(&mut self, conversation: Conversation<'_>) {
+    /// Adds words after the last model call as separate operations.
+    pub(super) fn left_over(&mut self, conversation: TrajectoryConversation<'_>) {
         let words = conversation
             .waiting
             .into_iter()
@@ -375,7 +375,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the provider ran the tool while the model spoke: no operation ran it, and its result came with the words.
+/// Whether the provider ran the tool during the model call: no operation ran it, and its result arrived with the words.
 fn is_served(call: &At<'_>, result: &At<'_>, step: &At<'_>) -> bool {
     let came = result.value.pointer("/extra/timestamp");
     let observed = call.value.pointer("/extra/observed").and_then(Value::as_str);
@@ -389,7 +389,7 @@ fn calls<'a>(at: &At<'a>) -> Result<Vec<(At<'a>, ToolCall)>> {
     list.into_iter().map(|at| content::call(&at).map(|call| (at, call))).collect()
 }
 
-/// A value's kind, for people.
+/// A value or its kind, for error messages.
 fn found(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::edit::{self, plain};
 
-/// Puts the changes into the value; the places of those that do not fit are given back.
+/// Applies the changes to the value; returns the places of those that do not fit.
 ///
-/// Changes that this program wrote replace parts that do not overlap, so all that they hash is in the value once. Anybody can send
-/// the attribute, so there is a limit to what its changes may hash.
+/// Changes written by this program replace parts that do not overlap, so together they hash each byte of the value at most once.
+/// Anyone can send the attribute, so the amount that changes may hash is limited.
 pub(super) fn apply(value: &mut Value, edits: &[Value]) -> Vec<String> {
     let mut hashable = value.to_string().len() + edits.len() * "null".len();
     let mut misfits = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn apply(value: &mut Value, edits: &[Value]) -> Vec<String> {
     misfits
 }
 
-/// Whether the value has this digest. Takes its length from what may still be hashed.
+/// Whether the value has this digest. Deducts its length from the amount that may still be hashed.
 fn was(value: &Value, digest: &str, hashable: &mut usize) -> bool {
     let text = value.to_string();
     match hashable.checked_sub(text.len()) {
@@ -35,7 +35,7 @@ fn was(value: &Value, digest: &str, hashable: &mut usize) -> bool {
     }
 }
 
-/// `None`: the value there is not the one that the change was written for.
+/// `None`: the value at this place is not the one that the change was written for.
 fn put(value: &mut Value, at: &str, edit: &Value, hashable: &mut usize) -> Option<()> {
     if let Some(from) = edit.get("from").and_then(Value::as_array) {
         return rearrange(value.pointer_mut(at)?, edit.get("length")?.as_u64()?, from);

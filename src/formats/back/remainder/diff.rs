@@ -1,19 +1,19 @@
-//! The changes from one value to another.
+//! Computes the changes from one value to another.
 
 use serde_json::{Map, Value, json};
 
 use super::edit::{digest, escaped};
 
-/// Below this two members of a list are not the same one.
-const ALIKE: u32 = 30;
-/// Lists are aligned up to so many pairs of members; longer ones member by member.
-const PAIRS: usize = 1_000_000;
-/// How far a member may be from where the lengths of both lists put it.
-const DRIFT: usize = 32;
-/// Pairs that are compared for each member: the work is linear in the lists.
-const COMPARED: usize = 150;
+/// Minimum likeness for two list members to be considered the same.
+const MIN_LIKENESS: u32 = 30;
+/// Longest lists that are aligned, as a number of pairs; longer ones are compared index by index.
+const MAX_PAIRS: usize = 1_000_000;
+/// How far a member may be from its expected position, given both lengths.
+const MAX_DRIFT: usize = 32;
+/// Maximum comparisons per member, which keeps the work linear in the lists.
+const MAX_COMPARISONS: usize = 150;
 
-/// The changes that make `want` of `have`.
+/// The changes that turn `have` into `want`.
 pub(super) fn diff(have: &Value, want: &Value) -> Vec<Value> {
     let mut edits = Vec::new();
     walk("", have, want, &mut edits);
@@ -57,19 +57,19 @@ fn items(at: &str, have: &[Value], want: &[Value], edits: &mut Vec<Value>) {
     }
 }
 
-/// For each wanted member the one that it is made of.
+/// For each wanted member, the existing member it is made from.
 fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
-    let same = |(have, want)| likeness(have, want) >= 2 * ALIKE;
+    let same = |(have, want)| likeness(have, want) >= 2 * MIN_LIKENESS;
     let straight = have.len() == want.len() && have.iter().zip(want).all(same);
-    // How many places ahead of a member, and behind it, its like may be.
-    let ahead = want.len().saturating_sub(have.len()) + DRIFT;
-    let behind = have.len().saturating_sub(want.len()) + DRIFT;
+    // How far ahead of a member, and behind it, its counterpart may be.
+    let ahead = want.len().saturating_sub(have.len()) + MAX_DRIFT;
+    let behind = have.len().saturating_sub(want.len()) + MAX_DRIFT;
     let compared = have.len().min(want.len()).saturating_mul(ahead + behind);
-    let is_long = have.len().saturating_mul(want.len()) > PAIRS || compared > COMPARED * (have.len() + want.len());
+    let is_long = have.len().saturating_mul(want.len()) > MAX_PAIRS || compared > MAX_COMPARISONS * (have.len() + want.len());
     if straight || is_long {
         return (0..want.len()).map(|index| (index < have.len()).then_some(index)).collect();
     }
-    // best[i][j]: the greatest likeness of have[i..] and want[j..], in order.
+    // best[i][j]: the highest total likeness of have[i..] and want[j..], in order.
     let width = want.len() + 1;
     let mut best = vec![0_u32; (have.len() + 1) * width];
     let mut pairs = vec![0_u32; have.len() * want.len()];
@@ -79,7 +79,11 @@ fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
         for j in near.rev() {
             let Some(right) = want.get(j) else { continue };
             let like = likeness(left, right);
-            let together = if like >= ALIKE { like + value(&best, i + 1, j + 1) } else { 0 };
+            let together = if like >= MIN_LIKENESS {
+                like + value(&best, i + 1, j + 1)
+            } else {
+                0
+            };
             let most = together.max(value(&best, i + 1, j)).max(value(&best, i, j + 1));
             if let Some(cell) = best.get_mut(i * width + j) {
                 *cell = most;
@@ -94,7 +98,7 @@ fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
     while i < have.len() && j < want.len() {
         let like = pairs.get(i * want.len() + j).copied().unwrap_or_default();
         let here = value(&best, i, j);
-        if like >= ALIKE && here == like + value(&best, i + 1, j + 1) {
+        if like >= MIN_LIKENESS && here == like + value(&best, i + 1, j + 1) {
             if let Some(slot) = out.get_mut(j) {
                 *slot = Some(i);
             }
@@ -109,7 +113,7 @@ fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
     out
 }
 
-/// How much two values have in common, 0 to 100.
+/// How much two values have in common, from 0 to 100.
 fn likeness(have: &Value, want: &Value) -> u32 {
     match (have, want) {
         _ if have == want => 100,
@@ -121,7 +125,7 @@ fn likeness(have: &Value, want: &Value) -> u32 {
             let all = u32::try_from(left.len() + right.len()).unwrap_or(u32::MAX).max(1);
             (shared.saturating_mul(100) / all).min(99)
         }
-        (Value::Array(left), Value::Array(right)) if !left.is_empty() && !right.is_empty() => ALIKE,
+        (Value::Array(left), Value::Array(right)) if !left.is_empty() && !right.is_empty() => MIN_LIKENESS,
         _ => 0,
     }
 }

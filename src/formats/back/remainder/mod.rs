@@ -1,9 +1,9 @@
-//! What a document contains and spans cannot represent.
+//! What a document contains but spans cannot represent.
 //!
-//! The spans of a document carry its meaning. Their document in the same format differs from the original in form: a key with
-//! null, a time that the original lacks, a field that no operation has. These differences, and nothing else, are changes in the
+//! The spans of a document carry its meaning. A document written from them in the same format differs from the original in form: a null
+//! member, a time that the original lacks, a field that no operation has. Only these differences are stored, as changes in the
 //! attribute `spanbridge.<format>` of the root span. Each change has the hash of what it replaces: if a later span or a corrected
-//! mapping gives something else there, it is left out and reported as a loss.
+//! mapping yields something else there, the change is skipped and reported as a loss.
 
 mod apply;
 mod diff;
@@ -24,7 +24,7 @@ const MEMBER: &str = "remainder";
 pub(in crate::formats) struct Remainder(Value);
 
 impl Remainder {
-    /// What must be changed in `have` to make it `want`.
+    /// The changes that turn `have` into `want`.
     pub(in crate::formats) fn between(
         mut have: Value,
         want: &Value,
@@ -65,7 +65,7 @@ impl Remainder {
         self.0.get("edits").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// A note for each value that only the attribute has.
+    /// A note for each value that only the attribute holds.
     pub(in crate::formats) fn notes(&self) -> impl Iterator<Item = Note> {
         let values = self.edits().iter().filter(|edit| edit.get("is").is_some());
         values.map(|edit| Note {
@@ -80,14 +80,14 @@ impl Remainder {
         self.0.get("numbers").map(Numbers::from_json).unwrap_or_default()
     }
 
-    /// The options with those that the document's form asks for, where the caller gives none.
+    /// The caller's options; where the caller gives none, those that the document's form requires.
     pub(in crate::formats) fn options(&self, given: &Options) -> Options {
         let asked = self.0.get("options").and_then(Value::as_object).into_iter().flatten();
         let asked = asked.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
         Options::of(asked).unwrap_or_default().with(given.clone())
     }
 
-    /// The document as it was; what does not fit is a loss.
+    /// Restores the document; a change that does not fit becomes a loss.
     pub(in crate::formats) fn apply(&self, document: &mut Value, losses: &mut Vec<Loss>) {
         if let Some(key) = self.0.get("wrap").and_then(Value::as_str) {
             *document = json!({ key: std::mem::take(document) });
@@ -98,15 +98,15 @@ impl Remainder {
     }
 }
 
-/// Whether a run was made of a document.
+/// Whether a run was read from a document.
 pub(in crate::formats) fn is_in(runs: &[Run]) -> bool {
     let mut extras = runs.iter().flat_map(|run| &run.steps).map(|step| &step.operation.format_extras);
     extras.any(|extras| extras.values().any(|extra| extra.get(MEMBER).is_some()))
 }
 
-/// Where documents have their own id, by format.
+/// Where documents store their own id, by format.
 #[cfg(feature = "server")]
-const NAMES: &[(&str, &[&str])] = &[
+const OWN_ID_POINTERS: &[(&str, &[&str])] = &[
     ("contextforge", &["/run_id"]),
     ("openreward", &["/0/trace_id", "/blocks/0/trace_id"]),
     ("synth", &["/session_id"]),
@@ -115,12 +115,12 @@ const NAMES: &[(&str, &[&str])] = &[
     ("invariant", &["/id", "/metadata/id"]),
 ];
 
-/// What a document that a run was made of calls itself, where that is no trace id.
+/// The own id of the document that a run was read from, unless it is a trace id.
 #[cfg(feature = "server")]
 pub(crate) fn name_of(run: &Run) -> Option<&str> {
     let extras = run.steps.iter().flat_map(|step| &step.operation.format_extras);
     for (format, extra) in extras {
-        let Some((_, places)) = NAMES.iter().find(|(known, _)| known == format) else {
+        let Some((_, places)) = OWN_ID_POINTERS.iter().find(|(known, _)| known == format) else {
             continue;
         };
         let edits = extra.pointer(&format!("/{MEMBER}/edits")).and_then(Value::as_array);
@@ -138,7 +138,7 @@ pub(crate) fn name_of(run: &Run) -> Option<&str> {
     None
 }
 
-/// Takes the remainders out of a run: the one of this format, the digits of all, and a loss for what else those of others hold.
+/// Takes the remainders out of a run: returns this format's, collects the digits of all, and adds a loss for anything else in others.
 pub(in crate::formats) fn take(run: &mut Run, format: &str, numbers: &mut Numbers, losses: &mut Vec<Loss>) -> Option<Remainder> {
     let mut found = None;
     for step in &mut run.steps {

@@ -1,4 +1,4 @@
-//! Which agent, chain or check a step belongs to, where a step or the run has such operations in its metadata.
+//! Finds the agent, chain or check that a step belongs to, if such operations are in the metadata of a step or the run.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use crate::formats::back::TraceBuilder;
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
-/// Operations that have others in them, by the step (or 0, the root) whose metadata names them, in order of start.
+/// Operations that contain others, in order of start, by the step whose metadata lists them (0 is the root).
 #[derive(Debug, Default)]
 pub(super) struct Agents(HashMap<usize, Vec<Agent>>);
 
@@ -16,14 +16,14 @@ struct Agent {
     place: usize,
     start: UnixNanos,
     end: UnixNanos,
-    /// The one around it, by its place in the list.
+    /// Index of the enclosing agent in the list.
     around: Option<usize>,
-    /// Another one ran in a part of its time: a time does not determine which of them a step belongs to.
+    /// Overlaps another agent's time, so a time does not determine which of them a step belongs to.
     overlaps: bool,
 }
 
 impl Agents {
-    /// Takes the agents among the operations that were read of one step's metadata, and hangs them into one another.
+    /// Takes the agents among the operations read from one step's metadata, and nests them.
     pub(super) fn take(&mut self, home: usize, read: Range<usize>, builder: &mut TraceBuilder) {
         let drafts = builder.drafts.iter().enumerate().take(read.end).skip(read.start);
         let mut list: Vec<Agent> = drafts
@@ -74,7 +74,7 @@ impl Agents {
         }
     }
 
-    /// The innermost one at this step in whose time another step falls.
+    /// The innermost agent listed at this step that was running at this time.
     pub(super) fn around(&self, home: usize, at: UnixNanos) -> Option<usize> {
         let list = self.0.get(&home)?;
         let mut index = list.partition_point(|agent| agent.start <= at).checked_sub(1);

@@ -1,4 +1,4 @@
-//! What the table does not say of a step that is read.
+//! Reads what the table does not describe of a step.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, take_text, whole};
 use crate::operation::{Document, Failure, Kind, Operation, Search, ToolUse};
 
-/// The operation of a step of a known type.
+/// The operation for a step of a known type.
 pub(super) fn read(at: &At<'_>, step_type: &str) -> Result<Option<Operation>> {
     let (Some(kind), Some(fields)) = (table::kind(step_type), table::fields(step_type)) else {
         return Ok(None);
@@ -46,7 +46,7 @@ fn count(at: &At<'_>) -> Option<u64> {
     at.value.get("match_count").and_then(Value::as_number).and_then(whole)
 }
 
-/// What our own documents have in a step's metadata, besides the facts that all formats share.
+/// Reads what this program writes to a step's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
     let mut word = |key: &str| take_text(metadata, key);
     if let Some(name) = word("span_name") {
@@ -77,7 +77,7 @@ pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation
     if matches!(operation.kind, Kind::Retrieval | Kind::Rerank) && operation.output.is_none() {
         operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
     }
-    // What is derived when the document is written.
+    // Derived again when the document is written.
     for key in ["latency_ms", "evidence", "recorded_timestamp", "content_unread"] {
         metadata.shift_remove(key);
     }
@@ -108,7 +108,7 @@ fn llm_call(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// A tool that nothing is known of but its call.
+/// Whether only the call of a tool is recorded.
 pub(super) fn is_running(at: &At<'_>) -> bool {
     at.get("tool_name").is_some() && ["result", "success", "error"].iter().all(|key| at.some(key).is_none())
 }

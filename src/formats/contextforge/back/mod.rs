@@ -5,13 +5,13 @@
 //! | `agent_info`, `task_info`, `metadata` | the root, an agent |
 //! | `user_input` "`<root>:in`", `final_output` "`<root>:out`" | input and output of the root |
 //! | another `user_input` or `final_output` | a separate operation |
-//! | `llm_call` | a model call; its `input` as messages where it is a list of them |
+//! | `llm_call` | a model call; its `input` becomes messages if it is a list of them |
 //! | `tool_call` | a tool; next to the model call that asked for it, else inside its parent |
 //! | every other step | an operation of that kind |
-//! | `metadata.agents`, `.chains`, ... | the operations listed there; steps are under the agent in whose time they fall |
+//! | `metadata.agents`, `.chains`, ... | the operations listed there; steps become children of the agent that was running at their time |
 //!
-//! The page's aliases (`llm.model_name`, `llm.token_count.*`, `openinference.span.kind`) are read as the names that they replace.
-//! A step of an unknown type becomes no span: it is reported, and comes back in a ContextForge document.
+//! The spec's aliases (`llm.model_name`, `llm.token_count.*`, `openinference.span.kind`) are read as the fields that they replace.
+//! A step of an unknown type yields no span: it is reported, and restored in a ContextForge document.
 
 mod agents;
 mod body;
@@ -65,7 +65,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// Who ran, and what was to be done.
+/// Reads the agent and the task.
 fn agent(at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let info = at.need("agent_info")?;
     info.object()?;
@@ -79,7 +79,7 @@ fn agent(at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Judgements are in one list; each names the span that it judges.
+/// Evaluations are in one list; each names the span that it evaluates.
 fn evaluations(list: Option<Value>, builder: &mut TraceBuilder) {
     let places: std::collections::HashMap<SpanId, usize> =
         builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();

@@ -1,4 +1,4 @@
-//! The list of steps: their ids, parents and times.
+//! Reads the list of steps: their ids, parents and times.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,17 +14,17 @@ use crate::formats::back::{At, NoteKind, Result, TraceBuilder, read_facts, read_
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
-/// A step with what all steps have.
-pub(super) struct Listed<'a> {
+/// A step and the fields that all steps have.
+pub(super) struct ListedStep<'a> {
     pub(super) at: At<'a>,
     id: &'a str,
-    /// By the plain names.
+    /// The type's own name, not an alias.
     step_type: String,
     parent: Option<&'a str>,
     when: UnixNanos,
 }
 
-/// The steps by plain names, where some have aliases. The document that must come out again has those.
+/// The steps with plain names if some use aliases. An export must reproduce the plain names.
 pub(super) fn renamed(list: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<Option<Value>>> {
     let mut out = Vec::new();
     for at in list.items()? {
@@ -39,8 +39,8 @@ pub(super) fn renamed(list: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<O
     Ok(out)
 }
 
-/// The steps, each with its id, type and time; what breaks a rule of all steps is refused.
-pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<Vec<Listed<'a>>> {
+/// Reads id, type and time of each step; refuses the document if it breaks a rule for all steps.
+pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<Vec<ListedStep<'a>>> {
     let items = list.items()?;
     let steps = items.iter().map(At::object).collect::<Result<Vec<_>>>()?;
     let (root, mut found) = (JsonPath::of_document(None), Violations::default());
@@ -55,15 +55,15 @@ pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<
         }
         let step_type = plain_type(at.need("step_type")?.text()?);
         let when = stamp(&at.need("timestamp")?)?;
-        // Where a step was moved to keep the order of the list, its own time is in the metadata.
+        // If a step was moved to keep the list in order, its own time is in the metadata.
         let recorded = at
             .value
             .pointer("/metadata/recorded_timestamp")
             .and_then(Value::as_str)
             .and_then(time);
-        let last = out.last().map(|step: &Listed<'_>| step.when);
+        let last = out.last().map(|step: &ListedStep<'_>| step.when);
         let when = recorded.unwrap_or_else(|| after(last, when));
-        out.push(Listed {
+        out.push(ListedStep {
             id: at.need("step_id")?.text()?,
             step_type,
             parent: at.text_of("parent_step_id")?,
@@ -74,14 +74,14 @@ pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<
     Ok(out)
 }
 
-/// A time that must be one.
+/// A required time.
 pub(super) fn stamp(at: &At<'_>) -> Result<UnixNanos> {
     let text = at.text()?;
     time(text).ok_or_else(|| at.refuse(format!("`{text}` is not an ISO 8601 time")))
 }
 
-/// Documents have times in microseconds, so the order of steps of one microsecond comes from the list: here nanoseconds express
-/// it.
+/// Times have microseconds, so the list determines the order of steps within one microsecond: nanoseconds express it
+/// here.
 fn after(last: Option<UnixNanos>, when: UnixNanos) -> UnixNanos {
     match last {
         Some(last) if last.0 >= when.0 && last.0 % 1_000 < 999 && last.0 / 1_000 == when.0 / 1_000 => UnixNanos(last.0 + 1),
@@ -89,34 +89,34 @@ fn after(last: Option<UnixNanos>, when: UnixNanos) -> UnixNanos {
     }
 }
 
-/// The span id that "`<root>:in`" and "`<root>:out`" name, which no step has.
-pub(super) fn root(list: &[Listed<'_>]) -> Option<String> {
+/// The span id in "`<root>:in`" and "`<root>:out`" that is not the id of a step.
+pub(super) fn root(list: &[ListedStep<'_>]) -> Option<String> {
     let ids: HashSet<&str> = list.iter().map(|step| step.id).collect();
-    let named = |step: &Listed<'_>| {
+    let named = |step: &ListedStep<'_>| {
         let owner = step.id.strip_suffix(":in").or_else(|| step.id.strip_suffix(":out"))?;
         (SpanId::from_hex(owner).is_some() && !ids.contains(owner)).then(|| owner.to_owned())
     };
     list.iter().find_map(named)
 }
 
-/// What becomes of a step.
-enum Becomes {
+/// How a step is represented.
+enum ReadStep {
     /// A separate operation.
     Operation(Box<Operation>),
-    /// Words that another operation has already, or the root has now.
+    /// Words that another operation already has, or that were added to the root.
     Words,
 }
 
-/// The steps as drafts.
-pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceBuilder) -> Result<()> {
+/// Adds the steps to the builder.
+pub(super) fn read(list: &[ListedStep<'_>], root: Option<&str>, builder: &mut TraceBuilder) -> Result<()> {
     let mut agents = Agents::default();
     agents.take(0, 1..builder.drafts.len(), builder);
     let known: HashSet<&str> = list.iter().map(|step| step.id).collect();
     let mut drafts: HashMap<&str, usize> = HashMap::new();
     let mut callers: HashMap<String, usize> = HashMap::new();
-    let mut added: Vec<(usize, &Listed<'_>)> = Vec::new();
+    let mut added: Vec<(usize, &ListedStep<'_>)> = Vec::new();
     for step in list {
-        let Becomes::Operation(mut operation) = becomes(step, root, &known, builder)? else {
+        let ReadStep::Operation(mut operation) = becomes(step, root, &known, builder)? else {
             continue;
         };
         let mut said = step.at.object_of("metadata")?;
@@ -151,8 +151,8 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceB
         let caller = call_id.and_then(|id| callers.get(id).copied());
         let draft = |index: usize| builder.drafts.get(index);
         let is_tool = |index: usize| draft(index).is_some_and(|draft| draft.operation.kind == Kind::Tool);
-        // The parent is the step that caused this one. A tool has in it what it did; of other steps, only a tool whose call has
-        // no id stays where the document has it: the id determines who asked for the tool.
+        // The parent is the step that caused this one. A tool keeps its children; of other parents, only a tool call without a known
+        // caller remains a child, since otherwise the id determines who asked for the tool.
         let stays = |parent: usize| is_tool(parent) || is_tool(*index) && caller != Some(parent);
         let above = match parent {
             Some(parent) => agents.around(parent, step.when).or_else(|| match stays(parent) {
@@ -169,39 +169,39 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceB
     Ok(())
 }
 
-fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, builder: &mut TraceBuilder) -> Result<Becomes> {
+fn becomes(step: &ListedStep<'_>, root: Option<&str>, known: &HashSet<&str>, builder: &mut TraceBuilder) -> Result<ReadStep> {
     let Some(operation) = body::read(&step.at, &step.step_type)? else {
         let detail = format!("the step type `{}` is unknown: no span was made for this step", step.step_type);
         builder.note(&step.at.path, NoteKind::Beside, detail);
-        return Ok(Becomes::Words);
+        return Ok(ReadStep::Words);
     };
     let of = |suffix: &str, kind: Kind| step.id.strip_suffix(suffix).filter(|_| operation.kind == kind);
     let asked = of(":in", Kind::UserInput);
     let answered = of(":out", Kind::FinalOutput);
     let Some(owner) = asked.or(answered) else {
-        return Ok(Becomes::Operation(Box::new(operation)));
+        return Ok(ReadStep::Operation(Box::new(operation)));
     };
     let is_written = known.contains(owner);
     if let Some(first) = builder.operation(0) {
-        // The answer is the run's, also if its last model call represents the whole run.
+        // The answer is the run's, even if its last model call represents the whole run.
         if answered.is_some() && (is_written || Some(owner) == root) {
             first.output = operation.output;
-            return Ok(Becomes::Words);
+            return Ok(ReadStep::Words);
         }
         if Some(owner) == root {
             first.input = operation.input;
-            return Ok(Becomes::Words);
+            return Ok(ReadStep::Words);
         }
     }
-    // Words of a person in a conversation: the model call that got them has them.
+    // The model call that received a user's words already has them.
     Ok(if is_written {
-        Becomes::Words
+        ReadStep::Words
     } else {
-        Becomes::Operation(Box::new(operation))
+        ReadStep::Operation(Box::new(operation))
     })
 }
 
-/// `latency_ms` of a step, in nanoseconds; a wait for a person counts as well.
+/// `latency_ms` of a step, in nanoseconds; time spent waiting for a user counts as well.
 fn latency(at: &At<'_>) -> Option<u64> {
     let nanos = |latency: u64| latency.saturating_mul(1_000_000);
     // Metadata may hold anything.

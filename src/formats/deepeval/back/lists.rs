@@ -1,4 +1,4 @@
-//! Lists in which only some members are of the expected type.
+//! Lists in which only some members have the expected type.
 
 use serde_json::Value;
 

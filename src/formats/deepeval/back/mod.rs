@@ -2,13 +2,13 @@
 //!
 //! | case | span |
 //! |---|---|
-//! | case | a trace: its id is the one in `name`, else a hash of the case |
-//! | `input`; a user's turn | words that the next model call is given |
+//! | case | a trace: its id is taken from `name`, else a hash of the case |
+//! | `input`; a user's turn | words passed to the next model call |
 //! | `tools_called` | calls of a model, and their executions; a call with `reasoning` begins another model call |
-//! | `actual_output`; an assistant's turn | the last model call, or one of its own |
+//! | `actual_output`; an assistant's turn | the last model call, or a separate one |
 //! | `retrieval_context` | a retrieval before the model calls |
 //! | `expected_output` | the root's reference output |
-//! | counts and cost | of the model call where there is one, else of the root |
+//! | counts and cost | of the model call if there is only one, else of the root |
 //! | `additional_metadata` | session, agent, system prompts, offered tools, history, resource; the rest is metadata of the root |
 //! | `context`, `expected_tools`, `comments`, `scenario` and the like | metadata of the root |
 //!
@@ -26,10 +26,10 @@ use crate::operation::{Message, Role, ToolDefinition};
 use crate::span::TraceId;
 
 use lists::{list, texts};
-use turn::{Said, Turns};
+use turn::{AnswerContext, Turns};
 
-/// Members of a case that are read as operations, or have their own place.
-const READ: [&str; 12] = [
+/// Members of a case that are read as operations, or have their own field.
+const READ_MEMBERS: [&str; 12] = [
     "name",
     "input",
     "actual_output",
@@ -72,7 +72,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         turns.dialogue.hear(Message::text(Role::System, prompt), at);
     }
     turns.before(at, list(history.as_ref()));
-    let said = Said {
+    let said = AnswerContext {
         earlier: texts(take("earlier_outputs")),
         thoughts: texts(take("reasoning")),
     };
@@ -82,7 +82,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         turns.builder.options.push(("deepeval.cases".to_owned(), "conversation".to_owned()));
     } else {
         let input = at.need("input")?;
-        turns.hears(&input)?;
+        turns.add_user_words(&input)?;
         turns.answers(at, "actual_output", said)?;
     }
     turns.counts(at);
@@ -91,7 +91,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// What is written again of a case whose turns were a text: with the turns that it had.
+/// The document that an export must reproduce if turns were stored as text: with the turns parsed.
 fn opened(whole: &Value, case: &Map<String, Value>) -> Option<Value> {
     let turns = case.get("turns").filter(|turns| turns.is_array())?;
     let mut document = whole.clone();
@@ -100,7 +100,7 @@ fn opened(whole: &Value, case: &Map<String, Value>) -> Option<Value> {
     Some(document)
 }
 
-/// A case with the keys in snake case of which DeepEval writes both: data sets have `inputParameters` beside `tools_called`.
+/// Converts keys to snake case where DeepEval uses both spellings: data sets have `inputParameters` next to `tools_called`.
 fn snake(case: &Value) -> Cow<'_, Value> {
     const KEYS: [(&str, &str); 9] = [
         ("actualOutput", "actual_output"),
@@ -117,7 +117,7 @@ fn snake(case: &Value) -> Cow<'_, Value> {
     let matches = |key: &str| ["turns", "toolsCalled", "tools_called"].contains(&key);
     match case {
         Value::Array(list) => Cow::Owned(list.iter().map(|item| snake(item).into_owned()).collect()),
-        // Turns in a cell of a table.
+        // Turns in a table cell.
         Value::String(text) if text.trim_start().starts_with("[{") => match serde_json::from_str(text) {
             Ok(opened) => Cow::Owned(snake(&opened).into_owned()),
             Err(_) => Cow::Borrowed(case),
@@ -133,7 +133,7 @@ fn snake(case: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// Facts of the whole run in the case.
+/// Reads the case's facts about the whole run.
 fn root(case: &Map<String, Value>, mut about: Map<String, Value>, builder: &mut TraceBuilder) {
     if let Some(Value::Object(run)) = about.get("run").cloned() {
         about.shift_remove("run");
@@ -154,7 +154,7 @@ fn root(case: &Map<String, Value>, mut about: Map<String, Value>, builder: &mut 
     if let Some(name) = &root.agent.name {
         root.name.clone_from(name);
     }
-    // Cases of one run are of one session, where nothing else joins them.
+    // Cases of one run share a session if nothing else joins them.
     let joined = of_trace.filter(|of_trace| *of_trace != trace);
     root.session_id = root.session_id.take().or(session).or(joined);
     if let Some(expected) = case.get("expected_output").filter(|expected| !expected.is_null()) {
@@ -164,7 +164,9 @@ fn root(case: &Map<String, Value>, mut about: Map<String, Value>, builder: &mut 
     if let Some(name) = name.filter(|name| TraceId::from_hex(name.split(':').next().unwrap_or_default()).is_none()) {
         root.metadata.insert("case".to_owned(), name.into());
     }
-    let others = case.iter().filter(|(key, value)| !READ.contains(&key.as_str()) && !value.is_null());
+    let others = case
+        .iter()
+        .filter(|(key, value)| !READ_MEMBERS.contains(&key.as_str()) && !value.is_null());
     root.metadata.extend(others.map(|(key, value)| (key.clone(), value.clone())));
     root.metadata.extend(about);
 }

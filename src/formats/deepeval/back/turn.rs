@@ -1,4 +1,4 @@
-//! Questions, calls and answers of a case.
+//! Reads questions, calls and answers of a case.
 
 use serde_json::{Map, Value};
 
@@ -6,12 +6,12 @@ use super::lists::{list, texts};
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, tool_message};
 use crate::operation::{Document, Kind, Message, Operation, Part, Role, Search, ToolCall, ToolDefinition};
 
-/// What accompanies an answer.
+/// Text that accompanies an answer.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    /// Words before it.
+pub(super) struct AnswerContext {
+    /// Words before the answer.
     pub(super) earlier: Vec<String>,
-    /// Thoughts beside no call.
+    /// Thoughts without a call.
     pub(super) thoughts: Vec<String>,
 }
 
@@ -21,7 +21,6 @@ pub(super) struct Turns<'s> {
     pub(super) dialogue: Dialogue,
     tools: Vec<ToolDefinition>,
     model: Option<String>,
-    /// The model calls.
     calls: Vec<usize>,
 }
 
@@ -62,10 +61,10 @@ impl<'s> Turns<'s> {
         for turn in at.items()? {
             turn.object()?;
             match turn.need("role")?.text()? {
-                "user" => self.hears(&turn.need("content")?)?,
+                "user" => self.add_user_words(&turn.need("content")?)?,
                 "assistant" => {
                     let about = turn.object_of("additional_metadata")?;
-                    let said = Said {
+                    let said = AnswerContext {
                         earlier: texts(about.get("earlier_outputs").cloned()),
                         thoughts: texts(about.get("reasoning").cloned()),
                     };
@@ -81,7 +80,7 @@ impl<'s> Turns<'s> {
         Ok(())
     }
 
-    pub(super) fn hears(&mut self, at: &At<'_>) -> Result<()> {
+    pub(super) fn add_user_words(&mut self, at: &At<'_>) -> Result<()> {
         let words = at.text()?;
         if !words.is_empty() {
             self.dialogue.hear(Message::text(Role::User, words), at);
@@ -89,8 +88,8 @@ impl<'s> Turns<'s> {
         Ok(())
     }
 
-    /// Retrieved texts, calls, and the words in this member.
-    pub(super) fn answers(&mut self, at: &At<'_>, words: &str, said: Said) -> Result<()> {
+    /// Adds retrieved texts, calls, and the words in this member.
+    pub(super) fn answers(&mut self, at: &At<'_>, words: &str, said: AnswerContext) -> Result<()> {
         let mut found = Vec::new();
         if let Some(list) = at.some("retrieval_context") {
             for text in list.items()? {
@@ -135,7 +134,7 @@ impl<'s> Turns<'s> {
         self.builder.add(id, self.dialogue.agent, operation);
     }
 
-    /// Calls, in the model calls that their reasoning begins.
+    /// Adds calls; each call with reasoning begins a model call.
     fn called(&mut self, at: &At<'_>) -> Result<()> {
         let calls = at.items()?;
         for called in &calls {
@@ -195,7 +194,7 @@ impl<'s> Turns<'s> {
         self.calls.push(place);
     }
 
-    /// Counts and cost are sums of all model calls.
+    /// Reads token counts and cost, which are sums over all model calls.
     pub(super) fn counts(&mut self, at: &At<'_>) {
         let place = match self.calls.as_slice() {
             [only] => *only,

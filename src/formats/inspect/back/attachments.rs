@@ -1,4 +1,4 @@
-//! Texts that a log contains once and refers to by name.
+//! Texts that a log stores once and refers to by name.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 const PROTOCOL: &str = "attachment://";
 
-/// The texts of a sample, and how much of them may be written where they are named: a name is short, a text may be long.
+/// The texts of a sample, and how many bytes of them may still be inserted: a short name can refer to a long text.
 pub(super) struct Attachments<'a> {
     texts: Option<&'a Map<String, Value>>,
     left: usize,
-    /// How many stay names.
+    /// Number of references that were not resolved.
     pub(super) unread: usize,
 }
 
 impl<'a> Attachments<'a> {
-    /// `room`: the most bytes of texts.
+    /// `room`: maximum number of bytes to insert.
     pub(super) fn of(sample: &'a Value, room: usize) -> Self {
         Self {
             texts: sample
@@ -27,7 +27,7 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// The value with the texts that it names.
+    /// The value with the texts that it refers to inserted.
     pub(super) fn whole<'v>(&mut self, value: &'v Value) -> Cow<'v, Value> {
         match self.texts {
             Some(_) if names_one(value) => Cow::Owned(self.put_in(value)),

@@ -1,4 +1,4 @@
-//! What a model call was asked with, and what it took.
+//! Reads a model call's parameters and token counts.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub(super) fn parameters(at: &At<'_>) -> Result<Map<String, Value>> {
     Ok(out)
 }
 
-/// Inspect counts what a cache took or gave beside the input; before 0.3.185 in it, for some providers, as its total shows.
+/// Inspect counts cached tokens separately from the input; before 0.3.185, for some providers, as part of it, which the total reveals.
 pub(super) fn usage(counts: Option<&Value>) -> TokenCount {
     let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
     let (read, write) = (count("input_tokens_cache_read"), count("input_tokens_cache_write"));

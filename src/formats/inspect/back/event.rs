@@ -1,4 +1,4 @@
-//! Events of a sample, in order.
+//! Reads a sample's events in order.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::formats::back::{At, Draft, Result, TraceBuilder, read_facts, read_ope
 use crate::formats::inspect::model::stop_reason;
 use crate::operation::{Evaluation, Kind, Message, Operation, ToolUse};
 
-/// The events of a sample while they are read.
+/// State while the events of a sample are read.
 pub(super) struct Events<'s, 'a> {
     builder: &'s mut TraceBuilder,
     texts: &'s mut Attachments<'a>,
@@ -20,7 +20,7 @@ pub(super) struct Events<'s, 'a> {
     frames: Vec<Frame>,
     scopes: Scopes,
     judges: Judges,
-    /// The steps around; logs before spans have them.
+    /// The open steps; logs without spans have them.
     steps: Vec<Scope>,
     /// Whether the root has its own span.
     has_root: bool,
@@ -64,7 +64,7 @@ impl<'s, 'a> Events<'s, 'a> {
         Ok(())
     }
 
-    /// What a scorer runs is its own.
+    /// A scorer gets its own agent for what it runs.
     fn judging(&mut self, at: &At<'a>, scope: Scope) -> Scope {
         let judge = scope.judge.filter(|_| !scope.is_judged);
         let frame = judge.and_then(|judge| self.judges.frame(judge, at, &mut self.frames, self.builder));
@@ -116,13 +116,13 @@ impl<'s, 'a> Events<'s, 'a> {
         Ok(())
     }
 
-    /// A new agent, inside of what is around it.
+    /// Begins an agent inside the enclosing scope.
     fn agent(&mut self, at: &At<'a>, id: &str, name: &str, around: Scope) -> Result<Scope> {
         let tool = self.scopes.runs.get(id).copied().or(around.tool);
         let above = self.frames.get(around.frame).map_or(0, |frame| frame.agent);
         let is_root = !self.has_root && tool.is_none() && around.frame == 0 && at.some("parent_id").is_none();
         let mut operation = Operation::named(Kind::Agent, name);
-        // What is written where no name is known.
+        // This program writes "agent" if no name is known.
         operation.agent.name = Some(name.to_owned()).filter(|name| name != "agent");
         let mut facts = at.object_of("metadata")?;
         if let Some(input) = facts.shift_remove("input") {
@@ -176,7 +176,9 @@ impl<'s, 'a> Events<'s, 'a> {
         let Some(frame) = self.frames.get_mut(scope.frame) else {
             return Ok(());
         };
-        let history = self.pool.heard(&mut frame.conversations, ranges, self.texts, self.builder)?;
+        let history = self
+            .pool
+            .continued_history(&mut frame.conversations, ranges, self.texts, self.builder)?;
         let output = at.need("output")?;
         let mut operation = Operation::named(Kind::Llm, "model call");
         let asked = at.need("model")?.text()?;
@@ -192,7 +194,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let said = self.said(&output, &mut operation)?;
         read_about(at.object_of("metadata")?, &mut operation);
         operation.metadata.shift_remove("content_captured");
-        // The message's own reason, where the operation has another.
+        // The message's own reason, if it differs from the operation's.
         let reason = output.value.pointer("/choices/0/stop_reason").and_then(Value::as_str);
         let of_operation = stop_reason(operation.finish_reason.as_deref());
         if let Some(reason) = reason.filter(|reason| *reason != of_operation && *reason != "unknown")
@@ -225,7 +227,7 @@ impl<'s, 'a> Events<'s, 'a> {
         self.times(place, at)
     }
 
-    /// The model's output: its choices. The first one, with its id.
+    /// Reads the model's output into the operation; returns the first choice with its id.
     fn said(&mut self, output: &At<'a>, operation: &mut Operation) -> Result<Option<(Message, Option<String>)>> {
         let Some(choices) = output.some("choices") else { return Ok(None) };
         let mut list = Vec::new();
@@ -254,7 +256,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let arguments = Value::from(at.need("arguments")?.object()?.clone());
         let mut facts = at.object_of("metadata")?;
         let failure = at.some("error").map(|error| message::tool_failure(&error)).transpose()?;
-        // Only messages contain it.
+        // A call that was only seen in messages.
         if facts.get("observed").is_some_and(|observed| observed == "messages") && facts.len() == 1 {
             return Ok(());
         }
@@ -265,7 +267,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let recorded = facts.shift_remove("span_id").and_then(|id| id.as_str().map(str::to_owned));
         let arguments = self.texts.whole(&arguments).into_owned();
         let result = at.some("result").map(|result| opened(&self.texts.whole(result.value)));
-        // One that failed gives back no words.
+        // A failed tool returns no words.
         let result = result.filter(|result| failure.is_none() || result.as_str().is_none_or(|words| !words.is_empty()));
         let mut operation = Operation::named(kind, name);
         if matches!(kind, Kind::Tool | Kind::Handoff) {
@@ -281,7 +283,7 @@ impl<'s, 'a> Events<'s, 'a> {
         operation.failure = failure;
         let own_id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
         let is_asked = self.frames.get(scope.frame).is_some_and(|frame| frame.callers.contains_key(id));
-        // An id that this program made is no call's.
+        // An id that this program derived belongs to no call.
         let call_id = match (is_asked, own_id, &recorded) {
             (true, ..) | (false, None, None) => Some(id.to_owned()).filter(|id| !id.is_empty()),
             (false, own_id, _) => own_id,
@@ -317,7 +319,7 @@ impl<'s, 'a> Events<'s, 'a> {
         Ok(())
     }
 
-    /// A judgement: of the operation before it, where it came while the agent worked.
+    /// Adds an evaluation: to the operation before it, if it was made while the agent worked.
     fn score(&mut self, at: &At<'_>, scope: Scope) {
         let own = at.value.get("scorer").and_then(Value::as_str);
         let name = own.or_else(|| self.judges.name(scope.judge));
@@ -341,7 +343,7 @@ impl<'s, 'a> Events<'s, 'a> {
         }
     }
 
-    /// What this program writes of operations that are neither model calls nor tools.
+    /// Reads what this program writes for operations that are neither model calls nor tools.
     fn info(&mut self, at: &At<'_>, scope: Scope) {
         let Some(data) = at.value.get("data").and_then(Value::as_object) else {
             return;
@@ -358,7 +360,7 @@ impl<'s, 'a> Events<'s, 'a> {
             .last
             .filter(|last| self.builder.drafts.get(*last).is_some_and(|last| runs_within(&data, last)));
         read_operations(Some(&json!([data])), before, around.unwrap_or(frame.agent), self.builder);
-        // What comes next may be inside of the same tool.
+        // The next operation may be inside the same tool.
         if around.is_some() {
             return;
         }
@@ -368,7 +370,7 @@ impl<'s, 'a> Events<'s, 'a> {
     }
 }
 
-/// Whether an operation ran while a tool did, which called it then.
+/// Whether an operation ran during a tool, which must have called it.
 fn runs_within(data: &Map<String, Value>, tool: &Draft) -> bool {
     let at = |key: &str| data.get(key).and_then(Value::as_str).and_then(time);
     tool.operation.kind == Kind::Tool
@@ -389,7 +391,7 @@ fn without_evidence(facts: &mut Map<String, Value>) {
     }
 }
 
-/// A result as a value. JSON text is opened where it is written as this program writes the value.
+/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
 fn opened(value: &Value) -> Value {
     let Value::String(text) = value else { return value.clone() };
     let read = serde_json::from_str::<Value>(text).ok();

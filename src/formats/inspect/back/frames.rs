@@ -2,16 +2,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::input::Conversation;
+use super::input::PooledConversation;
 
-/// An agent, and its conversations.
+/// An agent and its conversations.
 pub(super) struct Frame {
-    /// Its place in the builder.
+    /// Its index in the builder.
     pub(super) agent: usize,
-    pub(super) conversations: Vec<Conversation>,
-    /// The operation read last.
+    pub(super) conversations: Vec<PooledConversation>,
+    /// The last operation read.
     pub(super) last: Option<usize>,
-    /// The model calls by the ids of the calls that they made.
+    /// Model calls by the ids of the tool calls they made.
     pub(super) callers: HashMap<String, usize>,
 }
 
@@ -26,18 +26,18 @@ impl Frame {
     }
 }
 
-/// A span of the log: what is inside belongs to an agent, and maybe to a tool of it.
+/// A span of the log: its events belong to an agent, and possibly to one of its tools.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scope {
-    /// The place of the agent among the frames.
+    /// Index of the agent's frame.
     pub(super) frame: usize,
-    /// The operation of the tool around, if its event came.
+    /// The operation of the enclosing tool, if its event has been read.
     pub(super) tool: Option<usize>,
     /// Whether the span is the agent's own.
     pub(super) is_own: bool,
-    /// The place of the scorer around among the scorers.
+    /// Index of the enclosing scorer.
     pub(super) judge: Option<usize>,
-    /// Whether the agent is the scorer's.
+    /// Whether the agent was created for the scorer.
     pub(super) is_judged: bool,
 }
 
@@ -45,14 +45,14 @@ pub(super) struct Scope {
 #[derive(Default)]
 pub(super) struct Scopes {
     by_id: HashMap<String, Scope>,
-    /// Spans of tools whose events are still to come, by the agent and the tool's name.
+    /// Spans of tools whose events have not been read, by agent and tool name.
     tools: HashMap<(usize, String), VecDeque<String>>,
-    /// Tools by the agents that their events name.
+    /// Tools by the agents that their events refer to.
     pub(super) runs: HashMap<String, usize>,
 }
 
 impl Scopes {
-    /// The span with this id; what is in none is the first agent's.
+    /// The scope with this id; events outside all spans belong to the first agent.
     pub(super) fn of(&self, id: Option<&str>) -> Scope {
         id.and_then(|id| self.by_id.get(id)).copied().unwrap_or_default()
     }
@@ -61,13 +61,13 @@ impl Scopes {
         self.by_id.insert(id.to_owned(), scope);
     }
 
-    /// The span of a tool, whose event comes next.
+    /// Begins the span of a tool whose event follows.
     pub(super) fn wait_for_tool(&mut self, frame: usize, name: &str, id: &str) {
         let key = (frame, name.to_owned());
         self.tools.entry(key).or_default().push_back(id.to_owned());
     }
 
-    /// The event of a tool: what is inside of its span is inside of the tool.
+    /// Assigns a tool's event to its span: events inside the span are then inside the tool.
     pub(super) fn tool(&mut self, frame: usize, name: &str, place: usize) {
         let key = (frame, name.to_owned());
         let id = self.tools.get_mut(&key).and_then(VecDeque::pop_front);

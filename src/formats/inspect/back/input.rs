@@ -1,4 +1,4 @@
-//! Input of model calls: indices in the pool of a sample's messages, and the conversations that continue with them.
+//! Reads the input of model calls: indices into the pool of a sample's messages, and the conversations they continue.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,36 +10,36 @@ use super::message;
 use crate::formats::back::{At, HistoryId, Result, TraceBuilder};
 use crate::operation::Message;
 
-/// The conversations of an agent that are looked through for the one that a call goes on with.
-const RECENT: usize = 8;
+/// How many of an agent's conversations are searched for the one that a call continues.
+const MAX_SEARCHED: usize = 8;
 
-/// A message, and its id.
-type Named = (Message, Option<String>);
+/// A message with its id.
+type MessageWithId = (Message, Option<String>);
 
-/// The messages of a sample, each once.
+/// The messages of a sample, each stored once.
 pub(super) struct Pool<'a> {
     messages: Vec<At<'a>>,
-    /// Messages that events hold themselves, by their text.
+    /// Messages written inside events, by their text.
     places: HashMap<String, usize>,
-    /// How many more bytes may be repeated: a short name can refer to many messages.
+    /// How many more bytes may be repeated: a short reference can stand for many messages.
     left: usize,
-    /// How many calls have no input.
+    /// Number of calls without input.
     pub(super) without_input: usize,
 }
 
-/// A conversation as far as model calls were given it.
-pub(super) struct Conversation {
+/// A conversation, up to its last model call.
+pub(super) struct PooledConversation {
     history: HistoryId,
-    given: Vec<Range<usize>>,
+    input_ranges: Vec<Range<usize>>,
     /// The output of the last call.
-    said: Option<Named>,
+    last_output: Option<MessageWithId>,
 }
 
 impl<'a> Pool<'a> {
-    /// `room`: the most bytes of messages that are repeated.
+    /// `room`: maximum number of bytes of messages to repeat.
     pub(super) fn of(sample: &At<'a>, room: usize) -> Result<Self> {
         let data = sample.some("events_data");
-        // The first logs with a pool had it beside the events.
+        // The first logs with a pool had it outside `events_data`.
         let messages = data.and_then(|data| data.some("messages")).or_else(|| sample.some("message_pool"));
         Ok(Self {
             messages: messages.map(|messages| messages.items()).transpose()?.unwrap_or_default(),
@@ -49,7 +49,7 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The places of the messages that a model call was given.
+    /// The indices of a model call's input messages.
     pub(super) fn input(&mut self, event: &At<'a>) -> Result<Vec<Range<usize>>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         if let Some(refs) = event.some("input_refs") {
@@ -94,14 +94,14 @@ impl<'a> Pool<'a> {
         Ok((message, size, id))
     }
 
-    /// The messages at these places, as long as there is room for them.
-    fn messages(&mut self, ranges: &[Range<usize>], texts: &mut Attachments<'a>) -> Result<Option<Vec<Named>>> {
-        /// A message without words takes room too.
-        const LEAST: usize = 64;
+    /// The messages at these indices; `None` if too many bytes were repeated already.
+    fn messages(&mut self, ranges: &[Range<usize>], texts: &mut Attachments<'a>) -> Result<Option<Vec<MessageWithId>>> {
+        /// Cost of a message without words.
+        const MESSAGE_COST: usize = 64;
         let mut out = Vec::new();
         for place in ranges.iter().cloned().flatten() {
             let (message, size, id) = self.message(place, texts)?;
-            let Some(left) = self.left.checked_sub(size + LEAST) else {
+            let Some(left) = self.left.checked_sub(size + MESSAGE_COST) else {
                 self.without_input += 1;
                 return Ok(None);
             };
@@ -111,10 +111,10 @@ impl<'a> Pool<'a> {
         Ok(Some(out))
     }
 
-    /// The conversation that a model call was given, among those of its agent: one of them that goes on, or a new one.
-    pub(super) fn heard(
+    /// Finds the conversation that a model call continues, or begins a new one, and adds the call's input.
+    pub(super) fn continued_history(
         &mut self,
-        list: &mut Vec<Conversation>,
+        list: &mut Vec<PooledConversation>,
         ranges: Vec<Range<usize>>,
         texts: &mut Attachments<'a>,
         builder: &mut TraceBuilder,
@@ -123,22 +123,22 @@ impl<'a> Pool<'a> {
             .iter()
             .enumerate()
             .rev()
-            .find_map(|(index, one)| after(&one.given, &ranges).map(|rest| (index, rest)));
+            .find_map(|(index, one)| after(&one.input_ranges, &ranges).map(|rest| (index, rest)));
         let (mut conversation, rest) = match known {
             Some((index, rest)) => (list.remove(index), rest),
             None => (
-                Conversation {
+                PooledConversation {
                     history: builder.begin_history(),
-                    given: Vec::new(),
-                    said: None,
+                    input_ranges: Vec::new(),
+                    last_output: None,
                 },
                 ranges.clone(),
             ),
         };
         let Some(new) = self.messages(&rest, texts)? else { return Ok(None) };
         let mut new = new.into_iter().peekable();
-        // The output of the last call is the next message, if equal word for word.
-        if let Some((said, id)) = conversation.said.take()
+        // The next message may repeat the output of the last call.
+        if let Some((said, id)) = conversation.last_output.take()
             && new
                 .next_if(|(next, own)| is_same((&said, id.as_deref()), (next, own.as_deref())))
                 .is_some()
@@ -146,9 +146,9 @@ impl<'a> Pool<'a> {
             builder.history(conversation.history).push(said);
         }
         builder.history(conversation.history).extend(new.map(|(message, _)| message));
-        conversation.given = ranges;
+        conversation.input_ranges = ranges;
         let history = conversation.history;
-        if list.len() >= RECENT {
+        if list.len() >= MAX_SEARCHED {
             list.remove(0);
         }
         list.push(conversation);
@@ -156,10 +156,10 @@ impl<'a> Pool<'a> {
     }
 }
 
-impl Conversation {
-    /// Records the answer of the model to its input.
+impl PooledConversation {
+    /// Records the model's output.
     pub(super) fn answered(&mut self, message: Message, id: Option<String>) {
-        self.said = Some((message, id));
+        self.last_output = Some((message, id));
     }
 }
 
@@ -175,7 +175,7 @@ fn add(ranges: &mut Vec<Range<usize>>, next: Range<usize>) {
     }
 }
 
-/// What comes after the first ranges in the second; `None` where they do not begin with the first.
+/// The part of the second ranges after the first; `None` if the second do not begin with the first.
 fn after(first: &[Range<usize>], second: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
     let Some((last, before)) = first.split_last() else {
         return Some(second.to_vec());

@@ -1,4 +1,4 @@
-//! Scorers: what they ran themselves is no work of the agent that they judge, and their judgements have their names.
+//! Reads scorers: what they run is not part of the agent's work, and evaluations get their names.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::span::UnixNanos;
 /// A scorer.
 struct Judge {
     name: String,
-    /// Its span; older logs have steps without ids.
+    /// Its span; steps of older logs have no ids.
     id: Option<String>,
     start: Option<UnixNanos>,
-    /// Its operation, and its place among the frames; only one that runs something has them.
+    /// The indices of its operation and its frame, if it runs something.
     made: Option<(usize, usize)>,
 }
 
@@ -22,7 +22,7 @@ struct Judge {
 pub(super) struct Judges(Vec<Judge>);
 
 impl Judges {
-    /// One begins, with its span or step; its place.
+    /// Begins a scorer with its span or step; returns its index.
     pub(super) fn begin(&mut self, at: &At<'_>, id: Option<&str>, name: &str) -> Result<usize> {
         self.0.push(Judge {
             name: name.to_owned(),
@@ -38,7 +38,7 @@ impl Judges {
         name.filter(|name| !name.is_empty())
     }
 
-    /// The place of its frame: it runs something.
+    /// The index of the scorer's frame, which is created for the first thing that it runs.
     pub(super) fn frame(&mut self, judge: usize, at: &At<'_>, frames: &mut Vec<Frame>, builder: &mut TraceBuilder) -> Option<usize> {
         let judge = self.0.get_mut(judge)?;
         if let Some((_, frame)) = judge.made {
@@ -56,7 +56,7 @@ impl Judges {
         Some(frames.len() - 1)
     }
 
-    /// One ends: `id` is its span, if it has one.
+    /// Ends a scorer. `id`: its span, if it has one.
     pub(super) fn end(&self, judge: Option<usize>, id: Option<&str>, at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
         let ended = judge.and_then(|judge| self.0.get(judge)).filter(|judge| judge.id.as_deref() == id);
         if let Some((place, _)) = ended.and_then(|judge| judge.made) {
@@ -69,7 +69,7 @@ impl Judges {
     }
 }
 
-/// A judgement; `None` where its value is neither a number nor a word.
+/// An evaluation; `None` if its value is neither a number nor a word.
 pub(super) fn judgement(name: Option<&str>, score: &Value) -> Option<Evaluation> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let value = score.get("value")?;

@@ -1,4 +1,4 @@
-//! Messages, their parts, calls and tools.
+//! Reads messages, their parts, calls and tools.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
         .transpose()?
         .unwrap_or_default();
     let of_about = |key: &str| about.get(key).and_then(Value::as_str);
-    // A role that the log has no value for is in the metadata.
+    // A role that the log cannot express is in the metadata.
     let role = of_about("role").filter(|_| ["system", "user"].contains(&word)).unwrap_or(word);
     let mut message = Message {
         role: Role::from_word(role),
@@ -62,7 +62,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     })
 }
 
-/// A thought. One that is redacted has encrypted data for its words.
+/// Reasoning. If it is redacted, its text is encrypted data.
 fn reasoning(at: &At<'_>) -> Part {
     let words = at.value.get("reasoning").and_then(Value::as_str).filter(|words| !words.is_empty());
     let is_redacted = at.value.get("redacted") == Some(&Value::Bool(true));
@@ -88,7 +88,7 @@ fn reasoning(at: &At<'_>) -> Part {
     }
 }
 
-/// An address, or a `data:` URL.
+/// A URL, or inline data in a `data:` URL.
 fn media(at: &At<'_>, modality: &str, url: &str) -> Part {
     let mut media = Media {
         modality: modality.to_owned(),
@@ -108,7 +108,7 @@ fn media(at: &At<'_>, modality: &str, url: &str) -> Part {
     media.into()
 }
 
-/// A part that Inspect has no type for.
+/// A part for which Inspect has no type.
 fn data(at: &At<'_>) -> Part {
     let Some(data) = at.value.get("data").and_then(Value::as_object) else {
         return Part::Other(at.value.clone());
@@ -145,7 +145,7 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
     })
 }
 
-/// Why a tool failed. `unknown` is no type.
+/// Why a tool failed. `unknown` is not a type.
 pub(super) fn tool_failure(at: &At<'_>) -> Result<Failure> {
     at.object()?;
     Ok(Failure {
@@ -155,7 +155,7 @@ pub(super) fn tool_failure(at: &At<'_>) -> Result<Failure> {
     })
 }
 
-/// Why a run or a model call failed: the type comes before the message.
+/// Why a run or a model call failed: the type precedes the message.
 pub(super) fn failure(message: &str, stacktrace: Option<&str>) -> Failure {
     let is_type = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || "._".contains(letter));
     let (error_type, message) = match message.split_once(": ").filter(|(kind, _)| is_type(kind)) {
@@ -169,7 +169,7 @@ pub(super) fn failure(message: &str, stacktrace: Option<&str>) -> Failure {
     }
 }
 
-/// A tool that a model was offered. A schema that readers refuse is in its options.
+/// A tool offered to a model. A schema that readers reject is in its options.
 pub(super) fn definition(at: &At<'_>) -> Result<ToolDefinition> {
     at.object()?;
     let whole = at.value.pointer("/options/parameters").or_else(|| at.value.get("parameters"));
@@ -180,7 +180,7 @@ pub(super) fn definition(at: &At<'_>) -> Result<ToolDefinition> {
     })
 }
 
-/// What is written of a tool without a schema.
+/// Whether a schema is the one written for a tool without a schema.
 fn is_empty_schema(schema: &Value) -> bool {
     let is_empty = |value: Option<&Value>| value.and_then(Value::as_object).is_some_and(Map::is_empty);
     let is_written = |map: &Map<String, Value>| {

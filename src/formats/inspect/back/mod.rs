@@ -2,14 +2,14 @@
 //!
 //! | log | span |
 //! |---|---|
-//! | sample | a trace: its id is the one in `uuid`, else made of what names the sample |
+//! | sample | a trace: its id is taken from `uuid`, else derived from the sample's ids |
 //! | `eval.task`, `packages`, `metadata`, `run_id`; `target`, `metadata`, `error` of the sample | the root: agent, framework, session; ideal, metadata, failure |
-//! | span of the type `agent` | an agent: below the tool whose event names it or whose span is around it, else below the agent around it; the outermost first one is the root |
-//! | span or step of the type `scorer` | an evaluator below the root, if a model or a tool works inside: its words are not the agent's |
-//! | other spans | none: what is inside belongs to the agent around |
-//! | `model` event | a model call, which was given `input` or what `input_refs` name |
+//! | span of the type `agent` | an agent: below the tool that refers to it or encloses it, else below the enclosing agent; the first outermost one is the root |
+//! | span or step of the type `scorer` | an evaluator below the root, if a model or a tool runs inside it: its words are not the agent's |
+//! | other spans | none: their events belong to the enclosing agent |
+//! | `model` event | a model call with `input`, or the messages in `input_refs`, as its input |
 //! | `tool` event | the execution of a call |
-//! | `score` event, `scores` | judgements, with the scorer's name: an intermediate one of the operation before it, else of the root |
+//! | `score` event, `scores` | evaluations, with the scorer's name: an intermediate one of the preceding operation, else of the root |
 //! | `info` event of this program | the operation that it describes |
 //! | `messages`, if no event is a model call | a conversation |
 //! | `attachment://` | the text that it refers to |
@@ -59,7 +59,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(out)
 }
 
-/// The trace of a sample: its own, where it is one of this program's.
+/// The trace id of a sample: the recorded one if this program wrote it, else derived.
 fn trace_of(eval: &At<'_>, sample: &At<'_>, index: usize, taken: &mut HashSet<TraceId>) -> TraceId {
     let uuid = sample.value.get("uuid").and_then(Value::as_str);
     if let Some(id) = uuid.and_then(TraceId::from_hex).filter(|id| taken.insert(*id)) {
@@ -85,7 +85,7 @@ fn trace_of(eval: &At<'_>, sample: &At<'_>, index: usize, taken: &mut HashSet<Tr
     }
 }
 
-/// The log with only this sample. Its other members are with the first sample, except those that every log must have.
+/// The log with only this sample. Members that not every log must have go with the first sample.
 fn part(log: &Value, sample: &Value, is_first: bool) -> Value {
     const NEEDED: [&str; 3] = ["version", "status", "eval"];
     let mut out = Map::new();
@@ -101,13 +101,13 @@ fn part(log: &Value, sample: &Value, is_first: bool) -> Value {
     out.into()
 }
 
-/// What readers demand of `eval`, and what names it. Its lists grow with the samples.
+/// The members of `eval` that readers require or that identify it. Its lists grow with the number of samples.
 fn eval_alone(eval: &Value) -> Value {
-    const KEPT: [&str; 6] = ["eval_id", "run_id", "created", "task", "task_id", "model"];
-    /// No name is longer.
-    const LONGEST: usize = 255;
+    const EVAL_KEYS: [&str; 6] = ["eval_id", "run_id", "created", "task", "task_id", "model"];
+    /// Longest name that is kept.
+    const MAX_NAME_LENGTH: usize = 255;
     let Some(eval) = eval.as_object() else { return eval.clone() };
-    let is_kept = |key: &str, value: &Value| KEPT.contains(&key) && value.as_str().is_none_or(|text| text.len() <= LONGEST);
+    let is_kept = |key: &str, value: &Value| EVAL_KEYS.contains(&key) && value.as_str().is_none_or(|text| text.len() <= MAX_NAME_LENGTH);
     let mut out: Map<String, Value> = eval
         .iter()
         .filter(|(key, value)| is_kept(key, value))

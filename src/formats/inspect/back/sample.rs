@@ -1,4 +1,4 @@
-//! A sample: its events, or its messages if no event is a model call; and facts of the whole sample.
+//! Reads a sample: its events, or its messages if no event is a model call, and facts of the whole sample.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,15 +13,15 @@ use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder,
 use crate::operation::{Evaluation, Kind, Operation, Role};
 use crate::span::TraceId;
 
-/// How much may come of names of texts and messages, for each byte of a sample.
-const MOST: usize = 16;
-const LEAST: usize = 1 << 20;
-/// The most bytes that are repeated from a log with each of its samples.
-const LONGEST: usize = 255;
+/// How many bytes references may expand to, per byte of a sample.
+const MAX_EXPANSION: usize = 16;
+const MIN_EXPANDED_BYTES: usize = 1 << 20;
+/// Longest text that is repeated with each sample of a log.
+const MAX_REPEATED_LENGTH: usize = 255;
 
 /// Reads a sample into its trace.
 pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool, builder: &mut TraceBuilder) -> Result<()> {
-    let room = sample.value.to_string().len().saturating_mul(MOST).max(LEAST);
+    let room = sample.value.to_string().len().saturating_mul(MAX_EXPANSION).max(MIN_EXPANDED_BYTES);
     let mut texts = Attachments::of(sample.value, room);
     let mut pool = Pool::of(sample, room)?;
     let events = sample.some("events").map(|events| events.items()).transpose()?.unwrap_or_default();
@@ -42,14 +42,14 @@ pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool,
         (pool.without_input, "model calls are without their input"),
     ] {
         if count > 0 {
-            let detail = format!("{count} {what}: all of them together are more than {MOST} times the sample");
+            let detail = format!("{count} {what}: all of them together are more than {MAX_EXPANSION} times the sample");
             builder.note(&sample.path, NoteKind::Beside, detail);
         }
     }
     root(log, eval, Some(sample), is_first, builder)
 }
 
-/// What agents were asked and answered, where messages name their spans.
+/// Sets the input and output of agents from messages that name their spans.
 fn words_of_agents(sample: &At<'_>, builder: &mut TraceBuilder) {
     let list = |value: Option<&'_ Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let named = |message: &Value| message.pointer("/metadata/span_id").is_some();
@@ -81,13 +81,13 @@ fn words_of_agents(sample: &At<'_>, builder: &mut TraceBuilder) {
     }
 }
 
-/// Whether this program wrote it: then words in no event are an operation's.
+/// Whether this program wrote the sample: then words outside events belong to an operation.
 fn is_own(sample: &At<'_>) -> bool {
     let uuid = sample.value.get("uuid").and_then(Value::as_str);
     uuid.and_then(TraceId::from_hex).is_some()
 }
 
-/// Messages without events: each assistant message is a model call.
+/// Reads messages without events: each assistant message is a model call.
 fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let mut dialogue = Dialogue::new(builder, 0);
     for item in messages.items()? {
@@ -120,7 +120,7 @@ fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, builder: &mut Tr
     Ok(())
 }
 
-/// A person's words at the end that no model call was given.
+/// Adds user messages at the end that were not passed to a model call.
 fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let Some(messages) = sample.some("messages") else { return Ok(()) };
     let messages = messages.items()?;
@@ -134,7 +134,7 @@ fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, bu
         return Ok(());
     }
     for item in messages.iter().skip(messages.len() - count) {
-        // A separate operation has it.
+        // A separate operation has this message.
         if item.value.pointer("/metadata/span_id").is_some() {
             continue;
         }
@@ -145,14 +145,14 @@ fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, bu
     Ok(())
 }
 
-/// Facts of the whole sample and of the log.
+/// Reads facts of the whole sample and of the log.
 pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_first: bool, builder: &mut TraceBuilder) -> Result<()> {
-    // Long texts are written once, not with each sample.
-    let is_written = |text: &str| is_first || text.len() <= LONGEST;
+    // Write long texts once instead of with each sample.
+    let is_written = |text: &str| is_first || text.len() <= MAX_REPEATED_LENGTH;
     let text = |at: &At<'_>, key: &str| at.value.get(key).and_then(Value::as_str).map(str::to_owned);
     let word = |at: &At<'_>, key: &str| text(at, key).filter(|text| is_written(text));
     let mut facts = eval.object_of("metadata")?;
-    facts.retain(|_, value| is_first || value.to_string().len() <= LONGEST);
+    facts.retain(|_, value| is_first || value.to_string().len() <= MAX_REPEATED_LENGTH);
     let framework = facts.get("framework").and_then(Value::as_str).map(str::to_owned);
     let packages = eval.object_of("packages")?;
     read_run_facts(facts, builder);
@@ -207,7 +207,7 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
     if let Some(error) = sample.some("error") {
         let (said, stack) = (error.text_of("message")?, error.text_of("traceback")?);
         if let Some(said) = said {
-            // A failure of an operation inside is that operation's.
+            // A failure recorded on an operation takes precedence.
             let failed = message::failure(said, stack);
             root.failure.get_or_insert(failed);
         }
@@ -217,7 +217,7 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
         .iter()
         .filter_map(|(name, score)| judgement(Some(name), score))
         .collect();
-    // The events of some logs do not say who judged. Judgements that say the same have the names in their order, each once.
+    // Score events of some logs lack the scorer's name. Equal evaluations get the names from `scores` in order, each name once.
     if let Some(root) = builder.operation(0) {
         let named: HashSet<String> = root.evaluations.iter().filter(|score| score.name.is_some()).map(key_of).collect();
         let mut names: HashMap<String, VecDeque<String>> = HashMap::new();
@@ -240,12 +240,12 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
     Ok(())
 }
 
-/// What a judgement says, whoever judged.
+/// Identifies an evaluation regardless of its name.
 fn without_name(score: &Evaluation) -> String {
     format!("{:?} {:?} {:?}", score.score, score.label, score.explanation)
 }
 
-/// Tells judgements apart.
+/// Identifies an evaluation.
 fn key_of(score: &Evaluation) -> String {
     format!("{:?} {:?} {:?}", score.name, score.score, score.label)
 }

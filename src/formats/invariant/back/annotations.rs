@@ -1,4 +1,4 @@
-//! Annotations: judgements of events.
+//! Reads annotations: evaluations of events.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::operation::Evaluation;
 use crate::span::SpanId;
 use crate::transcript::fact_groups::FactGroup as _;
 
-/// Each annotation becomes a judgement of the span that its address names.
+/// Adds each annotation as an evaluation of the span that its address refers to.
 pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], builder: &mut TraceBuilder) -> Result<()> {
     let drafts: HashMap<SpanId, usize> = builder.drafts.iter().zip(0..).map(|(draft, place)| (draft.id, place)).collect();
     for at in annotations.items()? {
@@ -39,7 +39,7 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], buil
     Ok(())
 }
 
-/// `messages[2].tool_calls[0]`: 2.
+/// The index of the event: 2 for `messages[2].tool_calls[0]`.
 fn event_of(address: &str) -> Option<usize> {
     let (_, rest) = address.split_once("messages[").or_else(|| address.split_once('['))?;
     rest.split_once(']')?.0.parse().ok()

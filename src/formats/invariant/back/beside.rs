@@ -1,4 +1,4 @@
-//! What events say beside their words.
+//! Reads facts of events other than their words.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::formats::back::{At, Result, read_facts, tool_definition};
 use crate::operation::{Operation, ToolDefinition};
 use crate::span::UnixNanos;
 
-/// The start, if the end and the duration are known.
+/// The start time, if the end and the duration are known.
 pub(super) fn started(metadata: &Map<String, Value>, end: Option<UnixNanos>) -> Option<UnixNanos> {
     let took = metadata.get("latency_ms")?.as_u64()?.checked_mul(1_000_000)?;
     Some(UnixNanos(end?.0.checked_sub(took)?))
@@ -25,7 +25,7 @@ pub(super) fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
         .collect()
 }
 
-/// Moves an event's metadata into an operation; what has no field there goes to its metadata.
+/// Moves an event's metadata into an operation; facts without a field go to the operation's metadata.
 pub(super) fn take(mut said: Map<String, Value>, operation: &mut Operation) {
     for key in [
         "span_id",

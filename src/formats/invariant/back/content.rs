@@ -1,4 +1,4 @@
-//! The content of an event, as a message.
+//! Reads the content of an event as a message.
 
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     }
 }
 
-/// The content of a tool's output as a value: JSON text is opened.
+/// The content of a tool's output as a value; JSON text is parsed.
 pub(super) fn result(content: Option<&At<'_>>) -> Option<Value> {
     let value = content?.value;
     match value {
@@ -91,7 +91,7 @@ pub(super) fn call(at: &At<'_>, builder: &mut TraceBuilder) -> Result<ToolCall> 
     })
 }
 
-/// Arguments, or their text; JSON text is opened, as the analyzer does.
+/// Arguments as a value, or their text; JSON text is parsed, as the analyzer does.
 fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, Option<String>)> {
     let text = match at.value {
         Value::Object(_) => return Ok((Some(at.value.clone()), None)),
@@ -105,7 +105,7 @@ fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, 
             builder.mend(&at.pointer, opened.clone());
             Ok((Some(opened), None))
         }
-        // Explorer shows them as they are.
+        // Explorer shows such arguments unchanged.
         opened => {
             let what = opened.map_or_else(
                 |error| format!("text that is not JSON ({error})"),
@@ -121,7 +121,7 @@ fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, 
     }
 }
 
-/// A message without its calls.
+/// A message without calls.
 pub(super) fn message(at: &At<'_>, role: &str, metadata: &Map<String, Value>) -> Result<Message> {
     let mut message = Message {
         role: if role.is_empty() { Role::Other(String::new()) } else { exact(role) },
@@ -149,7 +149,7 @@ pub(super) fn message(at: &At<'_>, role: &str, metadata: &Map<String, Value>) ->
     Ok(message)
 }
 
-/// The role with this very word: `human` is another word than `user` to the analyzer.
+/// The role with exactly this name: the analyzer distinguishes `human` from `user`.
 fn exact(word: &str) -> Role {
     let role = Role::from_word(word);
     if role.name() == word { role } else { Role::Other(word.to_owned()) }

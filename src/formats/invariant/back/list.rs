@@ -1,4 +1,4 @@
-//! A list of events, in order.
+//! Reads a list of events in order.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -27,39 +27,39 @@ struct KnownCall {
 }
 
 /// Reads lists of events.
-pub(super) struct Reader<'s> {
+pub(super) struct EventReader<'s> {
     pub(super) builder: &'s mut TraceBuilder,
 }
 
 /// The messages so far in one list.
 struct ListHistory {
     history: HistoryId,
-    /// The first message that no model call was given yet.
-    unheard: usize,
+    /// Index of the first message not yet passed to a model call.
+    first_pending: usize,
     calls: HashMap<String, KnownCall>,
-    /// The ids of calls that messages of the history ask for.
+    /// Ids of calls requested by messages of the history.
     asked: HashSet<String>,
     last_call: Option<String>,
-    /// Calls without an id that no output answers yet.
+    /// Calls without an id and without an output so far.
     without_id: VecDeque<String>,
     tools: Vec<ToolDefinition>,
-    /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
+    /// Whether events name their spans: then an assistant message without span and time was only input of a model call.
     names_spans: bool,
     /// The span of each event.
     noted: Vec<Option<usize>>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> EventReader<'s> {
     pub(super) fn new(builder: &'s mut TraceBuilder) -> Self {
         Self { builder }
     }
 
-    /// The events of one agent; returns the span of each.
+    /// Reads the events of one agent; returns the span of each.
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
         let mut said = ListHistory {
             history: self.builder.begin_history(),
-            unheard: 0,
+            first_pending: 0,
             calls: HashMap::new(),
             asked: HashSet::new(),
             last_call: None,
@@ -144,7 +144,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A model's turn.
+    /// Adds a model's turn.
     fn turn(
         &mut self,
         event: &At<'_>,
@@ -155,7 +155,7 @@ impl<'s> Reader<'s> {
         said: &mut ListHistory,
     ) -> Option<usize> {
         let span_id = metadata.get("span_id").and_then(Value::as_str);
-        // The agent's own answer: its span is there already.
+        // The agent's own answer: its span already exists.
         if span_id.is_some_and(|id| self.builder.has(id)) && message.tool_calls.is_empty() {
             let operation = self.builder.operation(agent)?;
             operation.output = message.content().into();
@@ -184,12 +184,12 @@ impl<'s> Reader<'s> {
         for call in &message.tool_calls {
             said.know(call.clone(), Some(index), Kind::Tool);
         }
-        said.unheard = self.say(message, said);
+        said.first_pending = self.say(message, said);
         read_operations(inner.as_ref(), index, agent, self.builder);
         Some(index)
     }
 
-    /// Words that are not a model's.
+    /// Adds words not written by a model.
     fn words(
         &mut self,
         event: &At<'_>,
@@ -228,14 +228,14 @@ impl<'s> Reader<'s> {
                 index = Some(place);
             }
         }
-        // Words of a separate operation are input of no known model call.
+        // Words recorded as a separate operation are not known to be input of a model call.
         if index.is_none() {
             self.say(message, said);
         }
         index
     }
 
-    /// What a tool gave back.
+    /// Adds a tool's output.
     fn output(
         &mut self,
         event: &At<'_>,
@@ -246,7 +246,7 @@ impl<'s> Reader<'s> {
         said: &mut ListHistory,
     ) -> Result<Option<usize>> {
         let call_id = match event.get("tool_call_id") {
-            // To the analyzer it answers no call then.
+            // To the analyzer, it then answers no call.
             Some(id) if id.value.is_null() => None,
             Some(id) => Some(id.text()?.to_owned()),
             None => {
@@ -303,12 +303,12 @@ impl<'s> Reader<'s> {
             answer.result = Some(content.value.clone().into());
         }
         if said.asked.contains(call_id) {
-            said.unheard = self.say(answer, said);
+            said.first_pending = self.say(answer, said);
         }
         Ok(Some(index))
     }
 
-    /// An output that answers no call of the list, as Explorer takes it: the next model call was given it as it is.
+    /// Adds an output that answers no call of the list: like Explorer, passes it to the next model call unchanged.
     fn without_call(
         &mut self,
         event: &At<'_>,
@@ -360,7 +360,7 @@ impl<'s> Reader<'s> {
         if known.kind == Kind::Tool || known.kind == Kind::Handoff {
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(known.call.name.clone());
-            // Where no model made the call, the call id is the span's id, since none was recorded.
+            // For a call not made by a model, the call id is the span id, because none was recorded.
             let recorded = known
                 .call
                 .recorded_id()
@@ -388,7 +388,7 @@ impl<'s> Reader<'s> {
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 
-    /// Adds a message to the history; how many messages it has then.
+    /// Adds a message to the history; returns the number of messages.
     fn say(&mut self, message: Message, said: &mut ListHistory) -> usize {
         let ids = message.tool_calls.iter().filter_map(|call| call.id.as_deref());
         said.asked.extend(ids.map(str::to_owned));
@@ -397,12 +397,12 @@ impl<'s> Reader<'s> {
         history.len()
     }
 
-    /// Words after the last model call are a person's input, each one span.
+    /// Adds words after the last model call as user input, one span each.
     fn left_over(&mut self, agent: usize, said: ListHistory) -> Result<Vec<Option<usize>>> {
         let history = self.builder.history(said.history);
-        let mut unheard = history.split_off(said.unheard.min(history.len()));
-        // No model was asked.
-        if said.unheard == 0 {
+        let mut unheard = history.split_off(said.first_pending.min(history.len()));
+        // No model was called.
+        if said.first_pending == 0 {
             unheard = take_instructions(unheard, agent, self.builder, |message| message);
         }
         for message in unheard {

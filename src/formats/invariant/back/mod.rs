@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `assistant` | a model call: its input is everything before it, its output the event; `timestamp` is its end |
 //! | `tool` | the execution of the call that it answers |
-//! | other roles | input of the next model call; after the last one a person's input |
-//! | `assistant` with `metadata.synthesized` | no span: the call of the operation that the output describes |
+//! | other roles | input of the next model call; after the last one, user input |
+//! | `assistant` with `metadata.synthesized` | no span: the call of the operation whose output follows |
 //! | bare call | a message with that call in the next model call's input |
 //! | `tools` | tools offered to the model calls that follow |
 //! | `metadata.subagent`, `.operations`, `.earlier_results` | spans inside, around and before |
-//! | annotations | judgements of the event that the address names, else of the whole |
+//! | annotations | evaluations of the event that the address refers to, else of the whole run |
 
 mod annotations;
 mod beside;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, trace_id};
 use crate::span::TraceId;
 
-/// The traces of a document: one, or as many as a push request has.
+/// The traces of a document: one, or one per list of a push request.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     if at.value.is_array() {
         return Ok(vec![trace(at, at, None, None, None)?]);
@@ -51,7 +51,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
                 *all = all.get(index).cloned().into_iter().collect();
             }
         }
-        // Values that are read as another type are in the only list of this document.
+        // Paths of coerced values refer to the only list of this document.
         let mut here = list.clone();
         here.pointer = "/messages/0".to_owned();
         let mut builder = trace(at, &here, one("metadata", index)?, one("annotations", index)?, Some(document))?;
@@ -76,14 +76,14 @@ fn trace(
         None => Map::new(),
     };
     let recorded = about.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
-    // An array of events has no id: only its words distinguish it from others.
+    // An array of events has no id: only its content distinguishes it from others.
     let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut builder = TraceBuilder::new("invariant", id, document);
-    // The same events are the same spans in a container and on their own.
+    // The same events become the same spans in a container and on their own.
     let mut events = events.clone();
     "$".clone_into(&mut events.own);
-    let mut reader = list::Reader::new(&mut builder);
+    let mut reader = list::EventReader::new(&mut builder);
     let spans_of_events = reader.list(&events.items()?, 0, 0)?;
     read_run_facts(about, &mut builder);
     if let Some(annotations) = annotations {

@@ -1,4 +1,4 @@
-//! One message of a row.
+//! Reads one message of a row.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::formats::back::{At, Result, text_or_parts};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 
-/// A message, and whether it has arguments as text.
+/// Reads a message; also returns whether its arguments are text.
 pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
     at.object()?;
     let role = at.need("role")?;
@@ -51,7 +51,7 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
             message.tool_calls.push(call);
         }
     }
-    // Before tools there was one function, called without an id.
+    // The API before tools: a single function, called without an id.
     if let Some(call) = at.some("function_call") {
         let (call, as_text) = self::call(&call)?;
         is_text |= as_text;
@@ -60,8 +60,8 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
     Ok((message, is_text))
 }
 
-/// Members that say something.
-const SAID: [&str; 9] = [
+/// Members with content.
+const CONTENT_MEMBERS: [&str; 9] = [
     "content",
     "text",
     "reasoning_content",
@@ -73,10 +73,10 @@ const SAID: [&str; 9] = [
     "audio",
 ];
 
-/// Refuses a message that says what it says in members that nothing here knows: read as an empty one it would be another message.
+/// Refuses a message whose content is in unknown members: read as an empty message, it would be a different one.
 fn refuse_unknown(at: &At<'_>) -> Result<()> {
     let members = at.object()?;
-    if members.keys().any(|key| SAID.contains(&key.as_str())) {
+    if members.keys().any(|key| CONTENT_MEMBERS.contains(&key.as_str())) {
         return Ok(());
     }
     let lists = |(_, value): &(&String, &Value)| value.as_array().is_some_and(|list| !list.is_empty());
@@ -118,7 +118,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     })
 }
 
-/// A call, and whether its arguments are text.
+/// Reads a call; also returns whether its arguments are text.
 fn call(at: &At<'_>) -> Result<(ToolCall, bool)> {
     at.object()?;
     let function = at.some("function").unwrap_or_else(|| at.clone());

@@ -1,4 +1,4 @@
-//! Messages in order.
+//! Reads messages in order.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder}
 use crate::operation::{Kind, Message, Operation, Role, ToolDefinition};
 use crate::span::{TIMES_UNKNOWN, UnixNanos};
 
-/// What our own rows have where no result was recorded.
+/// What this program writes if no result was recorded.
 const NO_RESULT: &str = super::super::row::NO_RESULT;
 
-pub(super) struct Conversation<'s> {
+pub(super) struct RowReader<'s> {
     builder: &'s mut TraceBuilder,
     tools: Vec<ToolDefinition>,
     dialogue: Dialogue,
@@ -19,11 +19,11 @@ pub(super) struct Conversation<'s> {
     text_arguments: bool,
     has_weights: bool,
     mark: Option<&'static str>,
-    /// When the message before was written.
+    /// When the previous message was written.
     before: Option<UnixNanos>,
 }
 
-impl<'s> Conversation<'s> {
+impl<'s> RowReader<'s> {
     pub(super) fn new(builder: &'s mut TraceBuilder, tools: Vec<ToolDefinition>) -> Self {
         Self {
             dialogue: Dialogue::new(builder, 0),
@@ -37,7 +37,7 @@ impl<'s> Conversation<'s> {
         }
     }
 
-    /// Reads a list of messages. `is_given`: none of them is the model's output in this row.
+    /// Reads a list of messages. `is_given`: none of them is output of a model call.
     pub(super) fn messages(&mut self, at: &At<'_>, is_given: bool) -> Result<()> {
         if let Value::String(text) = at.value {
             let role = if is_given { Role::User } else { Role::Assistant };
@@ -62,7 +62,7 @@ impl<'s> Conversation<'s> {
         Ok(())
     }
 
-    /// Whether a trainer is to leave this message out.
+    /// Whether the message is excluded from training.
     fn is_no_target(&mut self, at: &At<'_>) -> bool {
         let weight = at.some("weight");
         self.has_weights |= weight.is_some();
@@ -72,7 +72,7 @@ impl<'s> Conversation<'s> {
         }
         let is_zero = |weight: At<'_>| weight.value.as_f64() == Some(0.0);
         let no_target = [weight, at.some("loss_weight")].into_iter().flatten().any(is_zero);
-        // SWE-agent gives the model the run of another task first.
+        // SWE-agent first shows the model the run of another task.
         let is_demonstration = at.some("is_demo").is_some_and(|flag| flag.value == true);
         no_target || is_demonstration || is_false("training") || is_false("trainable")
     }
@@ -92,7 +92,7 @@ impl<'s> Conversation<'s> {
         };
         facts.add(&mut operation);
         let end = facts.written_at();
-        // It began after what came before it: nobody wrote when.
+        // It began after the previous message; the exact time was not recorded.
         let start = self.before.filter(|start| end.is_some_and(|end| *start <= end));
         if start.is_some() {
             operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
@@ -102,7 +102,7 @@ impl<'s> Conversation<'s> {
         self.builder.times(index, start, end);
     }
 
-    /// A tool's message: it answers the call that it names, else the first one that waits; where none waits, the model was given it.
+    /// Adds a tool's message: it answers the call it names, else the first waiting call, else it is input of the next model call.
     fn result(&mut self, at: &At<'_>, mut message: Message, facts: Facts<'_>) {
         let Some(open) = self.dialogue.answered(message.tool_call_id.as_deref()) else {
             self.builder.note(
@@ -141,12 +141,12 @@ impl<'s> Conversation<'s> {
         }
     }
 
-    /// The row is written as `prompt` and `completion`.
+    /// Makes an export write the row as `prompt` and `completion`.
     pub(super) fn is_split(&mut self) {
         self.builder.options.push(("messages.split".to_owned(), "completion".to_owned()));
     }
 
-    /// Words after the last assistant message are a person's input.
+    /// Ends the conversation; words after the last assistant message become user input.
     pub(super) fn finish(self, at: &At<'_>) -> Result<()> {
         if self.seen == 0 {
             return Err(at.refuse("a row has messages"));

@@ -1,5 +1,5 @@
-//! What messages have beside their words: their time, the model, tokens, cost. The chat API has no place for them; programs that keep
-//! conversations (Cline, Roo Code, mini-SWE-agent, tau2) write them on each message.
+//! Reads facts of messages other than their words: time, model, tokens, cost. The chat API has no place for them; programs that
+//! store conversations (Cline, Roo Code, mini-SWE-agent, tau2) write them on each message.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::formats::back::time;
 use crate::operation::{Failure, Operation, TokenCount};
 use crate::span::{EARLIEST, UnixNanos};
 
-/// Where a message has its time, by JSON pointer.
+/// JSON pointers to a message's time.
 const TIMES: [&str; 6] = ["/ts", "/timestamp", "/created_at", "/createdAt", "/extra/timestamp", "/meta/sentAt"];
 
-/// Where it has the name of the model that wrote it.
+/// JSON pointers to the name of the model that wrote the message.
 const MODELS: [&str; 5] = [
     "/model",
     "/modelInfo/modelId",
@@ -19,16 +19,16 @@ const MODELS: [&str; 5] = [
     "/raw_data/model",
 ];
 
-/// Where it has its tokens.
+/// JSON pointers to its token counts.
 const USAGE: [&str; 3] = ["/usage", "/metrics/tokens", "/extra/response/usage"];
 
-/// Where it has its cost in US dollars.
+/// JSON pointers to its cost in US dollars.
 const COSTS: [&str; 3] = ["/cost", "/metrics/cost", "/extra/cost"];
 
-/// What a message has of the chat API: no fact is among it.
+/// Members of the chat API, which hold no such facts.
 const OF_THE_API: [&str; 6] = ["role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content"];
 
-/// The facts of a message. Most messages have none, and are not looked through for each.
+/// The facts of a message. Most messages have none, so they are not searched for each fact.
 #[derive(Clone, Copy)]
 pub(super) struct Facts<'m>(Option<&'m Value>);
 
@@ -45,7 +45,7 @@ impl<'m> Facts<'m> {
         TIMES.iter().find_map(|place| moment(message.pointer(place)?))
     }
 
-    /// Adds what a model's message says of its call.
+    /// Adds facts of a model's message to its call.
     pub(super) fn add(self, operation: &mut Operation) {
         let Some(message) = self.0 else { return };
         let text = |places: &[&str]| places.iter().find_map(|place| message.pointer(place)?.as_str().map(str::to_owned));
@@ -58,7 +58,7 @@ impl<'m> Facts<'m> {
         }
     }
 
-    /// Why a tool failed, where its message says that it did.
+    /// Why a tool failed, if its message says that it did.
     pub(super) fn failure(self, words: &str) -> Option<Failure> {
         let message = self.0?;
         let is_error = ["error", "is_error", "isError"]
@@ -72,7 +72,7 @@ impl<'m> Facts<'m> {
     }
 }
 
-/// A time as text, or as seconds, milliseconds, microseconds or nanoseconds since 1970, by its size.
+/// A time as text, or as seconds, milliseconds, microseconds or nanoseconds since 1970, depending on its magnitude.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -94,13 +94,13 @@ fn moment(value: &Value) -> Option<UnixNanos> {
     }
     let nanos = match value.as_u64() {
         Some(exact) => exact.checked_mul(factor)?,
-        // A double has microseconds of our time, and no more.
+        // For present times, a double is precise to microseconds.
         None => ((number * 1e6).round() as u64).checked_mul(1_000)?,
     };
     Some(UnixNanos(nanos)).filter(|time| *time >= EARLIEST)
 }
 
-/// Tokens in the words of OpenAI's and Anthropic's APIs, of Cline and Amp. Anthropic and Amp count what a cache took or gave beside the input.
+/// Token counts under the names of OpenAI's and Anthropic's APIs, Cline and Amp. Anthropic and Amp do not count cached tokens as input.
 fn tokens(usage: &Value) -> TokenCount {
     let count = |keys: &[&str]| keys.iter().find_map(|key| usage.pointer(key)?.as_u64());
     let beside = count(&["/cache_read_input_tokens", "/cacheReadInputTokens"]);

@@ -1,5 +1,5 @@
-//! Items of `OpenAI`'s Responses API, which stand between messages without a role: thoughts, calls and results. What the model wrote
-//! together is one message.
+//! Merges items of `OpenAI`'s Responses API, which occur between messages and have no role (reasoning, calls, results), into messages.
+//! Consecutive output of the model becomes one message.
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,11 @@ fn kind(item: &Value) -> &str {
     item.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The same list with messages alone.
+/// The same list with only messages.
 pub(super) fn as_messages(list: Vec<Value>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
-    // What the model wrote and no message has yet.
-    let mut written = Written::default();
+    // The model's output that is not in a message yet.
+    let mut written = ModelOutput::default();
     for item in list {
         match kind(&item) {
             "reasoning" if is_item(&item) => {
@@ -46,15 +46,15 @@ pub(super) fn as_messages(list: Vec<Value>) -> Vec<Value> {
 }
 
 #[derive(Default)]
-struct Written {
+struct ModelOutput {
     message: Map<String, Value>,
     calls: Vec<Value>,
     thoughts: Vec<String>,
-    /// Items of thoughts, with what no words have: they stay with the message.
+    /// Reasoning items with more than text: they are kept on the message.
     items: Vec<Value>,
 }
 
-impl Written {
+impl ModelOutput {
     fn can_say(&self) -> bool {
         self.message.is_empty() && self.calls.is_empty()
     }
@@ -122,7 +122,7 @@ fn result(item: Value) -> Value {
     let output = item.remove("output").unwrap_or_default();
     let id = item.remove("call_id").unwrap_or_default();
     item.remove("type");
-    // Its own id is no call's.
+    // The item's own id is not a call id.
     if let Some(own) = item.remove("id") {
         item.insert("item_id".to_owned(), own);
     }

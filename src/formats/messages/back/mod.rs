@@ -2,20 +2,20 @@
 //!
 //! | row | span |
 //! |---|---|
-//! | row | a trace: its id is a hash of the row, so the same row is the same trace |
+//! | row | a trace: its id is a hash of the row, so equal rows are one trace |
 //! | assistant message | a model call: its input is everything before it |
-//! | assistant message in `prompt`, or marked as no target (`weight: 0`, `training: false`, `trainable: false`) | input of the model calls after it |
+//! | assistant message in `prompt`, or excluded from training (`weight: 0`, `training: false`, `trainable: false`) | input of the following model calls |
 //! | tool message | the execution of the call that it answers |
-//! | user message after the last assistant's | a person's input |
+//! | user message after the last assistant message | user input |
 //! | `tools` | tools offered to the model calls |
 //!
 //! Both flavours are read: arguments as an object and as JSON text, tools as a list and as JSON text, `messages`, and `prompt` with
-//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools. A row whose messages
-//! are under another key, JSON text, or in other words (ShareGPT's `from` and `value`, items of the Responses API) comes back with
-//! messages.
+//! `completion`; also a list of messages without a row, and `function_call` with `functions`, which OpenAI used before tools. A row with
+//! messages under another key, as JSON text, or in another form (ShareGPT's `from` and `value`, items of the Responses API) is restored
+//! with `messages`.
 //!
-//! A row has no times: they are marked as unknown. Where programs write the time, the model, tokens, cost or an error on each message
-//! (Cline, Roo Code, mini-SWE-agent, tau2), or a reward on the row, they are read.
+//! A row has no times: they are marked as unknown. Time, model, tokens, cost and errors that programs write on each message
+//! (Cline, Roo Code, mini-SWE-agent, tau2), and a reward on the row, are read.
 
 mod content;
 mod conversation;
@@ -42,7 +42,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     row(at, None)
 }
 
-/// The trace of a row; `written`: what is written again, where the row came in other words.
+/// The trace of a row; `written`: what an export reproduces, if the row came in another form.
 fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
     let id = trace_id("messages", &at.value.to_string());
     let mut builder = TraceBuilder::new("messages", id, written.cloned());
@@ -50,7 +50,7 @@ fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
         Some(tools) => tools_of(&tools, &mut builder)?,
         None => Vec::new(),
     };
-    let mut conversation = conversation::Conversation::new(&mut builder, tools);
+    let mut conversation = conversation::RowReader::new(&mut builder, tools);
     if at.get("messages").is_some() {
         conversation.messages(&at.need("messages")?, false)?;
     } else {
@@ -74,12 +74,12 @@ fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// Where a row says what the whole run took: SWE-agent's trajectories.
+/// JSON pointers to a row's totals for the whole run, in SWE-agent's trajectories.
 const TOTAL_INPUT: &str = "/info/model_stats/tokens_sent";
 const TOTAL_OUTPUT: &str = "/info/model_stats/tokens_received";
 const TOTAL_COST: &str = "/info/model_stats/instance_cost";
 
-/// Adds what the whole run took to its agent.
+/// Adds totals of the whole run to its agent.
 fn add_totals(row: &Value, root: &mut Operation) {
     let count = |place: &str| row.pointer(place).and_then(Value::as_u64);
     root.usage.input = root.usage.input.or_else(|| count(TOTAL_INPUT));
@@ -87,7 +87,7 @@ fn add_totals(row: &Value, root: &mut Operation) {
     root.cost.total = root.cost.total.or_else(|| row.pointer(TOTAL_COST)?.as_f64());
 }
 
-/// The trace of a list of messages alone: that of the row which has it.
+/// The trace of a list of messages: the same as that of a row with this list.
 fn list(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let row = json!({"messages": at.value});
     if let Some(row) = row.as_object().and_then(other_rows::as_messages) {
@@ -98,13 +98,13 @@ fn list(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let mut messages = at.clone();
     "/messages".clone_into(&mut messages.pointer);
     "$.messages".clone_into(&mut messages.own);
-    let mut conversation = conversation::Conversation::new(&mut builder, Vec::new());
+    let mut conversation = conversation::RowReader::new(&mut builder, Vec::new());
     conversation.messages(&messages, false)?;
     conversation.finish(at)?;
     Ok(vec![builder])
 }
 
-/// A list of tools in OpenAI's function form, or its JSON text.
+/// Reads a list of tools in OpenAI's function form, or its JSON text.
 fn tools_of(at: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<ToolDefinition>> {
     let Some(text) = at.value.as_str() else {
         return tool_definitions(at);

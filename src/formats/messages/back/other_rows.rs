@@ -1,6 +1,6 @@
-//! Rows that say the same in other words: ShareGPT's conversations, messages under the keys of other programs (SWE-agent's `history`,
+//! Converts rows in other forms to rows of messages: ShareGPT's conversations, messages under other keys (SWE-agent's `history`,
 //! tau-bench's `traj`) or as JSON text, parts that have their text as `value` (LLaMA-Factory's rows since its
-//! version 1), items of the Responses API between messages. They are read as the row of messages that they are.
+//! version 1), items of the Responses API between messages.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::items;
 
-/// Where a row may have its messages.
+/// Keys under which a row may have its messages.
 const KEYS: [&str; 6] = ["messages", "conversations", "conversation", "history", "traj", "trajectory"];
 
-/// The key under which a row has its messages.
+/// The key that a row has its messages under.
 pub(in crate::formats) fn key_of(row: &Map<String, Value>) -> Option<&'static str> {
     let is_said = |first: &Value| {
         let is_shared = first.get("from").is_some() && first.get("value").is_some();
@@ -21,7 +21,7 @@ pub(in crate::formats) fn key_of(row: &Map<String, Value>) -> Option<&'static st
     KEYS.into_iter().find(has_messages)
 }
 
-/// A list, or the one that a text is.
+/// A list, or a list as JSON text.
 fn opened(value: &Value) -> Option<Cow<'_, [Value]>> {
     match value {
         Value::Array(list) => Some(Cow::Borrowed(list)),
@@ -30,7 +30,7 @@ fn opened(value: &Value) -> Option<Cow<'_, [Value]>> {
     }
 }
 
-/// The same row with messages; `None` where it has them already, or has none.
+/// The same row with `messages`; `None` if it has them already, or has no messages at all.
 pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
     let key = key_of(row)?;
     let came = row.get(key)?;
@@ -63,7 +63,7 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
     Some(out.into())
 }
 
-/// Whether a message is in other words.
+/// Whether a message is in another form.
 fn is_otherwise(message: &Value) -> bool {
     let is_old = renamed(message).is_some() || has_marks(message.get("content"));
     is_old || has_values(message) || has_runs(message) || items::is_item(message) || other_call_id(message).is_some()
@@ -165,7 +165,7 @@ fn has_names(tools: &Value) -> bool {
     }
 }
 
-/// The id of the call that a result answers, under another key than the API's.
+/// The id of the call that a result answers, under a key that is not the API's.
 fn other_call_id(message: &Value) -> Option<&Value> {
     let is_result = message.get("role").and_then(Value::as_str) == Some("tool") && message.get("tool_call_id").is_none_or(Value::is_null);
     if !is_result {
@@ -182,7 +182,7 @@ fn has_values(message: &Value) -> bool {
     parts.is_some_and(|parts| parts.iter().any(is_one))
 }
 
-/// Whether a message has results as Amp writes them: with what became of the tool in `run`.
+/// Whether a message has results as Amp writes them, with the tool's outcome in `run`.
 fn has_runs(message: &Value) -> bool {
     let parts = message.get("content").and_then(Value::as_array);
     parts.is_some_and(|parts| {
@@ -192,7 +192,7 @@ fn has_runs(message: &Value) -> bool {
     })
 }
 
-/// The same message with results as Anthropic's API has them.
+/// The same message with results as in Anthropic's API.
 fn with_results(said: &Map<String, Value>) -> Value {
     let result = |part: &Value| {
         let (Some(id), Some(run)) = (part.get("toolUseID"), part.get("run")) else {
@@ -211,7 +211,7 @@ fn with_results(said: &Map<String, Value>) -> Value {
     out.into()
 }
 
-/// Tools in OpenAI's form; ShareGPT's are functions alone, often as JSON text.
+/// Tools in OpenAI's form; ShareGPT's are bare functions, often as JSON text.
 fn as_functions(tools: &Value) -> Value {
     let names = |text: &str| {
         text.split(',')
@@ -265,7 +265,7 @@ fn in_parts(said: &Value) -> Value {
     }
 }
 
-/// A turn of ShareGPT.
+/// Converts a turn of ShareGPT.
 fn of_turn(turn: &Map<String, Value>) -> Value {
     let mut out = Map::new();
     let from = turn.get("from").and_then(Value::as_str).unwrap_or_default();
@@ -288,7 +288,7 @@ fn of_turn(turn: &Map<String, Value>) -> Value {
     out.into()
 }
 
-/// A message with its text, thoughts and calls in parts that have them as `value`.
+/// Converts a message whose parts have text, thoughts and calls as `value`.
 fn of_parts(said: &Map<String, Value>) -> Value {
     let mut out = said.clone();
     let (mut parts, mut thoughts, mut asked) = (Vec::new(), Vec::new(), Vec::new());
@@ -318,7 +318,7 @@ fn of_parts(said: &Map<String, Value>) -> Value {
     out.into()
 }
 
-/// Calls as JSON text: one, or a list.
+/// Parses calls as JSON text: one, or a list.
 fn calls(text: &str) -> Option<Value> {
     let opened: Value = serde_json::from_str(text).ok()?;
     let list = match opened {

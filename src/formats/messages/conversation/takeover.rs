@@ -1,4 +1,4 @@
-//! Agents that take a conversation over: each goes on with what was said, in a row with its own prompt and tools.
+//! Agents that take over a conversation: each continues it in a row with its own prompt and tools.
 
 use super::{ANOTHER_PROMPT, ConversationRow, RowTools, prompts_over};
 use crate::document::json::Text;
@@ -7,13 +7,13 @@ use crate::formats::messages::row::RowBuilder;
 use crate::run::Step;
 use crate::transcript::{chat, turn_facts};
 
-/// So often a conversation is handed on with a row for each: a row copies what was said before it.
-const TAKEOVERS: usize = 128;
+/// Maximum number of handovers that start a row, because each row copies the conversation before it.
+const MAX_TAKEOVERS: usize = 128;
 
 impl<'a> ConversationRow<'a, '_> {
-    /// Whether another agent than the one that spoke last has the call.
+    /// Whether the call is made by another agent than the last turn.
     pub(super) fn takes_over(&self, step: &'a Step) -> bool {
-        (self.is_named_otherwise(step) || self.is_passed_on) && self.takeovers < TAKEOVERS && !self.options.is("messages.rows", "run")
+        (self.is_named_otherwise(step) || self.is_passed_on) && self.takeovers < MAX_TAKEOVERS && !self.options.is("messages.rows", "run")
     }
 
     fn is_named_otherwise(&self, step: &'a Step) -> bool {
@@ -21,7 +21,7 @@ impl<'a> ConversationRow<'a, '_> {
         agent.is_some() && before.is_some() && agent != before
     }
 
-    /// An agent that goes on with what was said, with a prompt of its own, has a row that begins with all of that.
+    /// Starts a row for an agent that continues the conversation with its own prompt; it begins with the conversation so far.
     pub(super) fn take_over(&mut self, step: &'a Step) {
         let (takes_over, is_named, before) = (self.takes_over(step), self.is_named_otherwise(step), self.agent);
         self.agent = turn_facts::agent(self.run, step).or(self.agent);
@@ -38,10 +38,10 @@ impl<'a> ConversationRow<'a, '_> {
         self.lose_prompts();
     }
 
-    /// `before`: the agent that spoke last, where names tell the two apart.
+    /// `before`: the agent of the last turn, if the two agents have different names.
     fn hand_on(&mut self, before: Option<&'a str>, prompts: Vec<Text<'a>>, step: &'a Step) {
         self.takeovers += 1;
-        // The row that this agent had is the beginning of its new one.
+        // An earlier row of this agent is the beginning of its new one.
         let is_own = |(agent, row, _): &(Option<&'a str>, RowBuilder<'a>, RowTools<'a>)| match before {
             Some(_) => *agent == self.agent,
             None => !prompts.is_empty() && row.has_prompts(&prompts),
@@ -60,7 +60,7 @@ impl<'a> ConversationRow<'a, '_> {
         }
     }
 
-    /// Prompts that begin no row, since their agent's turn did not come.
+    /// Reports prompts that begin no row, because their agent had no turn.
     pub(super) fn lose_prompts(&mut self) {
         for (prompt, span) in std::mem::take(&mut self.prompts) {
             if !self.row.has_prompts(std::slice::from_ref(&prompt)) {

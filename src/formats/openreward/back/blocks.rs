@@ -12,7 +12,7 @@ use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, 
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 
-/// A model's turn, as far as it was read from blocks.
+/// The part of a model's turn that has been read.
 #[derive(Default)]
 struct Turn<'a> {
     blocks: Vec<At<'a>>,
@@ -26,37 +26,37 @@ struct KnownCall {
     call: ToolCall,
     caller: Option<usize>,
     kind: Kind,
-    /// The execution that deltas are added to, and the deltas.
+    /// The execution that deltas are added to, with the deltas.
     pieces: Option<(usize, Vec<Delta>)>,
 }
 
-/// A part of a result.
+/// A piece of a result.
 struct Delta {
     seq: Option<u64>,
     value: Value,
 }
 
-pub(super) struct Reader<'s> {
+pub(super) struct BlockReader<'s> {
     builder: &'s mut TraceBuilder,
 }
 
 struct AgentHistory<'a> {
     history: HistoryId,
-    unheard: usize,
+    first_pending: usize,
     turn: Option<Turn<'a>>,
     calls: HashMap<String, KnownCall>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> BlockReader<'s> {
     pub(super) fn new(builder: &'s mut TraceBuilder) -> Self {
         Self { builder }
     }
 
-    /// The blocks of one agent.
+    /// Reads the blocks of one agent.
     pub(super) fn read(&mut self, blocks: &[At<'_>], agent: usize, depth: usize) -> Result<()> {
         let mut said = AgentHistory {
             history: self.builder.begin_history(),
-            unheard: 0,
+            first_pending: 0,
             turn: None,
             calls: HashMap::new(),
         };
@@ -82,7 +82,7 @@ impl<'s> Reader<'s> {
         self.flush(agent, &mut said);
         self.join(said.calls);
         let history = self.builder.history(said.history);
-        let unheard = history.split_off(said.unheard.min(history.len()));
+        let unheard = history.split_off(said.first_pending.min(history.len()));
         for message in unheard {
             add_left_over_input(&message, agent, self.builder);
         }
@@ -143,7 +143,7 @@ impl<'s> Reader<'s> {
         let kind = about("kind").and_then(Value::as_str).and_then(Kind::from_name);
         let reason = about("parent_reason").and_then(Value::as_str);
         let on_its_own = kind.is_some() || reason == Some("an operation on its own");
-        // A tool that no model asked for comes back with a model call, to which this id belongs.
+        // A tool that no model asked for is restored with a model call, to which this id belongs.
         let is_asked = reason != Some("no model call asks for it");
         let is_derived = on_its_own || is_asked && about("call_id_derived") == Some(&Value::Bool(true));
         let id = call_id.to_owned();
@@ -202,7 +202,7 @@ impl<'s> Reader<'s> {
             };
             let history = self.builder.history(said.history);
             history.push(answer);
-            said.unheard = history.len();
+            said.first_pending = history.len();
         }
         let called = block.value.pointer("/metadata/subagent");
         let called = called.map(|called| called.as_array().map_or_else(|| vec![called], |list| list.iter().collect()));
@@ -264,7 +264,7 @@ impl<'s> Reader<'s> {
         self.read(&blocks.items()?, agent, depth + 1)
     }
 
-    /// The open turn becomes a model call.
+    /// Turns the open turn into a model call.
     fn flush(&mut self, agent: usize, said: &mut AgentHistory<'_>) {
         let Some(turn) = said.turn.take() else { return };
         let Some(first) = turn.blocks.first() else { return };
@@ -301,10 +301,10 @@ impl<'s> Reader<'s> {
         }
         let history = self.builder.history(said.history);
         history.push(message);
-        said.unheard = history.len();
+        said.first_pending = history.len();
     }
 
-    /// Deltas become the result of their execution, in the order of `seq`.
+    /// Joins deltas to the result of their execution, ordered by `seq`.
     fn join(&mut self, calls: HashMap<String, KnownCall>) {
         for (index, mut pieces) in calls.into_values().filter_map(|known| known.pieces) {
             pieces.sort_by_key(|piece| piece.seq.unwrap_or(u64::MAX));
@@ -322,7 +322,7 @@ fn inserted(block: &Value) -> Option<UnixNanos> {
     time(block.get("created_at")?.as_str()?)
 }
 
-/// Arguments; JSON text is opened, as the page has it.
+/// Arguments; JSON text is parsed, as the spec demands.
 fn arguments(payload: &At<'_>, builder: &mut TraceBuilder) -> Result<Value> {
     let at = payload.need("arguments")?;
     let Value::String(text) = at.value else {

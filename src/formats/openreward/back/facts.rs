@@ -1,4 +1,4 @@
-//! Facts of a block outside its payload.
+//! Reads facts of a block outside its payload.
 
 use serde_json::{Map, Value};
 
@@ -6,8 +6,8 @@ use crate::formats::back::{TraceBuilder, exact_times, failure_of, read_facts, re
 use crate::operation::Operation;
 use crate::span::UnixNanos;
 
-/// Keys of a block's origin, not of the operation.
-const PLACE: [&str; 11] = [
+/// Keys that describe a block's origin, not the operation.
+const ORIGIN_KEYS: [&str; 11] = [
     "span_id",
     "step",
     "time",
@@ -21,20 +21,20 @@ const PLACE: [&str; 11] = [
     "call_id_derived",
 ];
 
-/// A block's metadata, null as none.
+/// A block's metadata; null is empty.
 pub(super) fn metadata(block: &Value) -> Map<String, Value> {
     block.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// Exact times, where our own documents have them.
+/// Exact times, as written by this program.
 pub(super) fn times(metadata: &Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
     metadata.get("time").map(exact_times).unwrap_or_default()
 }
 
-/// Moves metadata and free space of a block into an operation; what has no field there goes to its metadata.
+/// Moves a block's metadata and extra fields into an operation; those without a field go to its metadata.
 pub(super) fn take(block: &Value, operation: &mut Operation) {
     let mut metadata = metadata(block);
-    for key in PLACE {
+    for key in ORIGIN_KEYS {
         metadata.shift_remove(key);
     }
     spread(&mut metadata);
@@ -50,7 +50,7 @@ pub(super) fn take(block: &Value, operation: &mut Operation) {
     operation.metadata.extend(extra);
 }
 
-/// Our own documents group the facts of operations: makes them flat, under the names that all formats share.
+/// Flattens the groups in which this program writes facts, to the names that all formats share.
 fn spread(metadata: &mut Map<String, Value>) {
     if let Some(Value::Object(call)) = metadata.shift_remove("model_call") {
         metadata.extend(call);
@@ -70,7 +70,7 @@ fn spread(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// Reads facts of the whole run in the last block.
+/// Reads facts of the whole run from the last block.
 pub(super) fn run(facts: &Value, builder: &mut TraceBuilder) {
     let Some(map) = facts.as_object() else { return };
     let mut facts = map.clone();
@@ -104,7 +104,7 @@ pub(super) fn run(facts: &Value, builder: &mut TraceBuilder) {
     }
 }
 
-/// The run and the operations that a block describes besides its own.
+/// Reads the run and the operations that a block describes besides its own.
 pub(super) fn beside(block: &Value, number: usize, agent: usize, builder: &mut TraceBuilder) {
     let metadata = metadata(block);
     if agent == 0

@@ -2,14 +2,14 @@
 //!
 //! | blocks | span |
 //! |---|---|
-//! | THINKs, TOOL_CALLs and an assistant MESSAGE between inputs, or of one `metadata.span_id` | one model call |
-//! | system and user MESSAGEs | input of the model calls that follow; after the last one a person's input |
+//! | THINKs, TOOL_CALLs and an assistant MESSAGE between inputs, or with the same `metadata.span_id` | one model call |
+//! | system and user MESSAGEs | input of the following model calls; after the last one, user input |
 //! | TOOL_RESULT | the execution of its call; `delta`s are joined by `seq`; several `output`s are attempts |
-//! | TOOL_CALL with `metadata.kind` | no model's call: the operation of that kind |
-//! | `metadata.subagent`, `.around`, `.run` | an agent inside the tool, operations beside, the root |
+//! | TOOL_CALL with `metadata.kind` | the operation of that kind, not a model's call |
+//! | `metadata.subagent`, `.around`, `.run` | an agent inside the tool, sibling operations, the root |
 //!
-//! A block's parent does not determine which model call it belongs to (the page's own example has calls under the user's
-//! message): its position does.
+//! The parent of a block does not determine its model call (in the spec's own example, calls are children of the user's
+//! message); its position does.
 
 mod blocks;
 mod facts;
@@ -47,7 +47,7 @@ fn list_of<'a>(at: &At<'a>) -> Result<(At<'a>, bool)> {
     Ok((list, wrapped))
 }
 
-/// The same for blocks that were checked before, with other limits.
+/// Reads blocks that were already checked, with other limits.
 pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let (list, wrapped) = list_of(at)?;
     let blocks = list.items()?;
@@ -66,14 +66,14 @@ pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<TraceBuilder>>
         .collect()
 }
 
-/// One trace. Members next to the list of blocks come with the first one.
+/// Reads one trace. Members next to the list of blocks go with the first trace.
 fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut blocks: Vec<At<'_>>) -> Result<TraceBuilder> {
     let values = || -> Vec<Value> { blocks.iter().map(|block| block.value.clone()).collect() };
-    // Blocks without a trace are distinguished by their words alone.
+    // Blocks without a trace are only distinguished by their content.
     let own = || trace.map_or_else(|| json!(values()).to_string(), str::to_owned);
     let recorded = trace.and_then(|trace| TraceId::from_hex(trace.strip_prefix("tr_")?));
     let id = recorded.unwrap_or_else(|| trace_id("openreward", &own()));
-    // Of several traces this document has one.
+    // The document may hold several traces; this is one of them.
     let all = if wrapped { at.value.get("blocks") } else { Some(at.value) };
     let is_part = all.and_then(Value::as_array).is_none_or(|all| all.len() != blocks.len());
     let document = is_part.then(|| {
@@ -91,6 +91,6 @@ fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut 
     }
     let mut builder = TraceBuilder::new("openreward", id, document);
     builder.wrap = wrapped.then_some("blocks");
-    blocks::Reader::new(&mut builder).read(&blocks, 0, 0)?;
+    blocks::BlockReader::new(&mut builder).read(&blocks, 0, 0)?;
     Ok(builder)
 }

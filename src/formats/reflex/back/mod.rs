@@ -1,15 +1,15 @@
-//! Reflex documents to spans: one span for each node, id by id.
+//! Reflex documents to spans: one span per node, with the node's id.
 //!
 //! | node | operation |
 //! |---|---|
-//! | `reason` | a model call; input and output as messages where they are some |
+//! | `reason` | a model call; input and output become messages if they are in that form |
 //! | `tool` | a tool; `metadata.tool_call_id` names its call |
 //! | `retrieve` | a retrieval; a memory read if `metadata.memory` is present |
 //! | `agent` | an agent; a handoff if `metadata.state` is present |
-//! | `other` | what the metadata describe (memory, state, a question to a person, a prompt, `kind`), else a chain |
-//! | `tokens` | the total, where the metadata have no parts of it |
+//! | `other` | what its metadata describe (memory, state, a question to a user, a prompt, `kind`), else a chain |
+//! | `tokens` | the total, unless the metadata have its parts |
 //!
-//! The one node without a parent is the root; several of them get a new root.
+//! A single node without a parent is the root; several of them get a new root.
 
 mod node;
 
@@ -28,8 +28,8 @@ use crate::formats::back::{
 use crate::operation::Kind;
 use crate::span::{TraceId, UnixNanos};
 
-/// A node with what ties it to others.
-struct Listed<'a> {
+/// A node with its id and parent.
+struct ListedNode<'a> {
     at: At<'a>,
     id: String,
     parent: Option<&'a str>,
@@ -57,8 +57,8 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// The nodes with their ids; what breaks a rule of the tree is refused.
-fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
+/// The nodes with their ids; refuses the document if it breaks a rule of the tree.
+fn listed<'a>(list: &At<'a>) -> Result<Vec<ListedNode<'a>>> {
     let items = list.items()?;
     let nodes = items.iter().map(At::object).collect::<Result<Vec<_>>>()?;
     let (root, mut found) = (JsonPath::of_document(None), Violations::default());
@@ -68,7 +68,7 @@ fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
     let ids = check::ids(&nodes).into_iter().map(Cow::into_owned);
     let with_ids = items.iter().zip(ids).map(|(at, id)| {
         let parent = at.text_of("parent_id")?;
-        Ok(Listed {
+        Ok(ListedNode {
             at: at.clone(),
             id,
             parent,
@@ -77,10 +77,10 @@ fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
     with_ids.collect()
 }
 
-/// The document that must come out again has its nodes in order of start, as the page has them. The package's runtime writes a node
+/// Makes an export reproduce the nodes in order of start, as the schema requires. The package's runtime writes a node
 /// when it ends.
-fn order_document(nodes: &[Listed<'_>], list: &At<'_>, builder: &mut TraceBuilder) {
-    let start = |node: &Listed<'_>| node.at.value.get("started_at").and_then(Value::as_f64);
+fn order_document(nodes: &[ListedNode<'_>], list: &At<'_>, builder: &mut TraceBuilder) {
+    let start = |node: &ListedNode<'_>| node.at.value.get("started_at").and_then(Value::as_f64);
     let starts: Vec<f64> = nodes.iter().filter_map(start).collect();
     if starts.is_sorted() || starts.len() < nodes.len() {
         return;
@@ -92,8 +92,8 @@ fn order_document(nodes: &[Listed<'_>], list: &At<'_>, builder: &mut TraceBuilde
     builder.mend(&list.pointer, sorted.into());
 }
 
-/// The nodes as drafts; the place of each by its id.
-fn add(nodes: &[Listed<'_>], builder: &mut TraceBuilder) -> Result<HashMap<String, usize>> {
+/// Adds the nodes to the builder; returns their indices by id.
+fn add(nodes: &[ListedNode<'_>], builder: &mut TraceBuilder) -> Result<HashMap<String, usize>> {
     let mut roots = nodes.iter().filter(|node| node.parent.is_none());
     let only_root = roots.next().filter(|_| roots.next().is_none()).map(|node| node.id.as_str());
     if let Some(root) = builder.operation(0).filter(|_| only_root.is_none()) {
@@ -144,8 +144,8 @@ fn add(nodes: &[Listed<'_>], builder: &mut TraceBuilder) -> Result<HashMap<Strin
     Ok(places)
 }
 
-/// Nodes of one time have their order from the list: nanoseconds express it, which seconds in `f64` do not show.
-fn in_order(nodes: &[Listed<'_>], builder: &mut TraceBuilder) {
+/// Orders nodes that start at the same time as in the list, by nanoseconds, which seconds in `f64` do not show.
+fn in_order(nodes: &[ListedNode<'_>], builder: &mut TraceBuilder) {
     let first = builder.drafts.len() - nodes.len().min(builder.drafts.len());
     let mut last: Option<UnixNanos> = None;
     for draft in builder.drafts.iter_mut().skip(first) {
@@ -158,7 +158,7 @@ fn in_order(nodes: &[Listed<'_>], builder: &mut TraceBuilder) {
     }
 }
 
-/// Facts of the whole run in the document; rewards and judgements go to the nodes that they name.
+/// Reads facts of the whole run; rewards and evaluations go to the nodes that they name.
 fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, builder: &mut TraceBuilder) {
     let place = |entry: &Value| entry.get("node").and_then(Value::as_str).and_then(|node| places.get(node).copied());
     if let Some(Value::Array(rewards)) = metadata.get("rewards") {

@@ -1,4 +1,4 @@
-//! One node as an operation.
+//! Reads one node as an operation.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
         Some("agent") if about("state") => Kind::Handoff,
         Some("agent") => Kind::Agent,
         None | Some("other") => other(at),
-        // The package takes any word.
+        // The package accepts any kind.
         Some(_) => other(at),
     };
     let mut operation = Operation::named(kind, name);
@@ -70,7 +70,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
     Ok(operation)
 }
 
-/// A word for the kind that is the program's own.
+/// A kind that only the writing program knows.
 pub(super) fn own_kind<'a>(at: &At<'a>) -> Result<Option<&'a str>> {
     Ok(at.text_of("kind")?.filter(|kind| !KINDS.contains(kind)))
 }
@@ -90,7 +90,7 @@ fn other(at: &At<'_>) -> Kind {
     named.or(by_key).unwrap_or(Kind::Chain)
 }
 
-/// The total, where the metadata have no parts that add up to it.
+/// Sets the total, unless the metadata have parts that add up to it.
 fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(tokens) = at.some("tokens") else { return Ok(()) };
     let Some(count) = tokens.integer()? else { return Ok(()) };
@@ -105,7 +105,7 @@ fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// What our own documents have in a node's metadata, besides the facts that all formats share.
+/// Reads what this program writes to a node's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
     let mut word = |key: &str| take_text(metadata, key);
     if operation.kind == Kind::Tool {
@@ -122,7 +122,7 @@ pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation
         let failure: &mut Failure = operation.failure.get_or_insert_default();
         (failure.error_type, failure.stacktrace) = (code, stacktrace);
     }
-    // It was read with the node.
+    // Already read with the node.
     word("kind");
     if operation.kind == Kind::Agent && !metadata.contains_key("agent") {
         operation.agent.name = Some(operation.name.clone());

@@ -1,4 +1,4 @@
-//! A call record as a model call.
+//! Reads a call record as a model call.
 
 use serde_json::{Map, Value};
 
@@ -121,7 +121,7 @@ fn part(at: &At<'_>) -> Result<Option<Part>> {
     }))
 }
 
-/// A call as chat messages have it.
+/// A call in the form of chat messages.
 fn chat_call(value: &Value) -> Option<ToolCall> {
     let function = value.get("function")?;
     let arguments = function.get("arguments");
@@ -141,7 +141,7 @@ fn chat_call(value: &Value) -> Option<ToolCall> {
     })
 }
 
-/// A call that the model asks for.
+/// A call requested by the model.
 fn call(at: &At<'_>) -> Result<ToolCall> {
     at.object()?;
     let text = at.text_of("arguments_json")?.map(str::to_owned);
@@ -164,7 +164,7 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
     })
 }
 
-/// What the caller asked for, and the tools that were offered.
+/// Reads the request's parameters, and the tools offered.
 fn parameters(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(asked) = record.some("request_params") else {
         return Ok(());
@@ -197,7 +197,7 @@ fn parameters(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// Token ids and log probabilities. Those of a choice are the response's.
+/// Reads token ids and log probabilities. Those of a choice belong to the response.
 fn training(record: &At<'_>, operation: &mut Operation) {
     let traces = record.value.get("token_traces").and_then(Value::as_array).into_iter().flatten();
     for trace in traces.filter(|trace| trace.get("choice_index").is_none()) {
@@ -207,7 +207,7 @@ fn training(record: &At<'_>, operation: &mut Operation) {
     }
 }
 
-/// `error`, `timeout` and `cancelled` are failures; the reason is in `error`.
+/// Reads `error`, `timeout` and `cancelled` as failures; the reason is in `error`.
 fn failure(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     let outcome = record.text_of("outcome")?.filter(|outcome| *outcome != "success");
     let error = record.some("error").map(|at| at.value.clone());

@@ -1,4 +1,4 @@
-//! Events as operations.
+//! Reads events as operations.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use crate::formats::back::{At, Result, TraceBuilder, milliseconds, read_facts, s
 use crate::operation::{Failure, Group as _, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
-struct Reader<'s> {
+struct EventReader<'s> {
     builder: &'s mut TraceBuilder,
-    /// The agents by the names in front of their systems.
+    /// Agents by the prefix of their systems' names.
     agents: HashMap<String, usize>,
     noted: EventWords,
 }
 
-/// Reads the events as drafts; returns the words and calls in them.
+/// Adds the events to the builder; returns the words and calls in them.
 pub(super) fn read(history: &[At<'_>], messages: &Messages, builder: &mut TraceBuilder) -> Result<EventWords> {
-    let mut reader = Reader {
+    let mut reader = EventReader {
         builder,
         agents: HashMap::new(),
         noted: EventWords::default(),
     };
-    // Agents first: what they did hangs under them.
+    // Agents first, because their operations become their children.
     let is_agent = |event: &&At<'_>| event.value.pointer("/metadata/kind").and_then(Value::as_str) == Some("agent");
     for event in history.iter().filter(is_agent) {
         reader.runtime(event)?;
@@ -49,13 +49,13 @@ pub(super) fn read(history: &[At<'_>], messages: &Messages, builder: &mut TraceB
     Ok(reader.noted)
 }
 
-/// Whether an event is a reward or a judgement of another operation.
+/// Whether an event is a reward or an evaluation of another operation.
 fn judges(event: &At<'_>) -> bool {
     let kind = event.value.pointer("/metadata/kind").and_then(Value::as_str);
     matches!(kind, Some("reward" | "evaluation")) && event.value.pointer("/metadata/judged_span_id").is_some()
 }
 
-/// Rewards and judgements go to the operations that they name, else to the root.
+/// Adds rewards and evaluations to the operations that they refer to, else to the root.
 pub(super) fn judged(history: &[At<'_>], builder: &mut TraceBuilder) {
     let places: HashMap<SpanId, usize> = builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
     for event in history.iter().filter(|event| judges(event)) {
@@ -75,7 +75,7 @@ pub(super) fn judged(history: &[At<'_>], builder: &mut TraceBuilder) {
     }
 }
 
-/// Who acted: `<agent>/` before the system, and the system's own name.
+/// The agent before the system's name (`<agent>/`), and the system's own name.
 fn system<'a>(event: &At<'a>) -> Result<(Option<&'a str>, &'a str)> {
     let whole = event.text_of("system_instance_id")?.unwrap_or_default();
     let kind_end = whole.find(':').unwrap_or(whole.len());
@@ -86,12 +86,12 @@ fn system<'a>(event: &At<'a>) -> Result<(Option<&'a str>, &'a str)> {
     })
 }
 
-/// The part after the first colon of a system's name.
+/// A system's name after the first colon.
 fn own_name(system: &str) -> &str {
     system.split_once(':').map_or(system, |(_, name)| name)
 }
 
-impl Reader<'_> {
+impl EventReader<'_> {
     fn around(&mut self, agent: Option<&str>) -> usize {
         let Some(agent) = agent else { return 0 };
         if let Some(known) = self.agents.get(agent) {
@@ -154,7 +154,7 @@ impl Reader<'_> {
         let start = start.or(event_time(event)?);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(latency?))));
         self.builder.times(index, start, end);
-        // Further records of one event are separate calls.
+        // Further records of an event are separate calls.
         for record in records.iter().skip(1) {
             let mut operation = Operation::named(Kind::Llm, "model call");
             operation.model.response = record.text_of("model_name")?.map(str::to_owned);
@@ -238,7 +238,7 @@ impl Reader<'_> {
             .get("duration_ms")
             .and_then(Value::as_f64)
             .filter(|took| (0.0..1e12).contains(took));
-        // An agent is the prefix of the systems in it.
+        // An agent's event has the agent itself as prefix.
         let is_agent = kind == Kind::Agent && agent.is_some();
         let outer = if is_agent {
             agent.and_then(|agent| agent.rsplit_once('/')).map(|(outer, _)| outer)

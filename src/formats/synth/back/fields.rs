@@ -6,7 +6,7 @@ use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, seconds};
 use crate::span::UnixNanos;
 
-/// Exact times, where our own documents have them.
+/// Exact times, as written by this program.
 pub(super) fn exact(metadata: &mut Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let mut nanos = |key: &str| {
         let value = metadata.shift_remove(key)?;
@@ -15,7 +15,7 @@ pub(super) fn exact(metadata: &mut Map<String, Value>) -> (Option<UnixNanos>, Op
     (nanos("spanbridge.started_at_unix_nano"), nanos("spanbridge.ended_at_unix_nano"))
 }
 
-/// Seconds since 1970 in `time_record.event_time`, to the microsecond; 0 is none.
+/// The time in `time_record.event_time`, in seconds since 1970, to the microsecond; 0 means that there is none.
 pub(super) fn event_time(at: &At<'_>) -> Result<Option<UnixNanos>> {
     let Some(time) = at.some("time_record").and_then(|record| record.some("event_time")) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Messages that cross a boundary: what they contain that no event does.
+//! Reads messages that cross a boundary, for content that is in no event.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::formats::back::{At, Result, TraceBuilder};
 use crate::operation::{Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
 
-/// Who or what speaks, in either vocabulary.
+/// The sender of a message, in either vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     User,
@@ -23,7 +23,7 @@ enum Speaker {
 #[derive(Debug)]
 struct ReadMessage {
     speaker: Speaker,
-    /// A payload wins over a text.
+    /// The payload if there is one, else the text.
     value: Value,
     call_id: Option<String>,
     id_is_derived: bool,
@@ -35,18 +35,18 @@ struct ReadMessage {
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     list: Vec<ReadMessage>,
-    /// What was called, by call id.
+    /// The called tool and its arguments, by call id.
     actions: HashMap<String, Value>,
 }
 
-/// What events contain: words, and calls by their ids.
+/// Content of the events: words, and calls by id.
 #[derive(Debug, Default)]
 pub(super) struct EventWords {
     pub(super) words: HashSet<String>,
     pub(super) calls: HashSet<String>,
-    /// Calls that a model asked for; an event may contain their results.
+    /// Calls requested by a model; an event may contain their results.
     pub(super) asked: HashSet<String>,
-    /// The ids of those calls that no span had.
+    /// Ids of calls that were not recorded by a span.
     pub(super) derived_ids: HashSet<String>,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
     Ok(out)
 }
 
-/// A payload as the value that it is, else the text.
+/// A payload as a value, else the text.
 fn content(message: &At<'_>) -> Result<Value> {
     let Some(content) = message.some("content") else {
         return Ok(Value::Null);
@@ -105,12 +105,12 @@ fn content(message: &At<'_>) -> Result<Value> {
     Ok(content.text_of("text")?.map(Value::from).unwrap_or_default())
 }
 
-/// Whether events contain all that is known of a call: the model's event is enough for a call without result.
+/// Whether events contain everything about a call: for a call without a result, the model's event is enough.
 fn is_call_known(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, event_words: &EventWords) -> bool {
     id.is_some_and(|id| event_words.calls.contains(id) || event_words.asked.contains(id) && !results.contains_key(id))
 }
 
-/// Messages in no event become separate operations.
+/// Adds messages that are in no event as separate operations.
 pub(super) fn unwritten(messages: &Messages, event_words: &EventWords, builder: &mut TraceBuilder) {
     let results: HashMap<&str, &ReadMessage> = messages
         .list

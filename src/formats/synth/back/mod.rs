@@ -6,11 +6,11 @@
 //! | LMCAISEvent | a model call for each of its call records, with their messages |
 //! | EnvironmentEvent `tool:...`, `retrieval:...`, ... | the operation of that kind; arguments from the `action` with its call id |
 //! | RuntimeEvent | the operation of `metadata.kind`; without one a chain |
-//! | `<agent>/` before a system's name | the operation hangs under that agent |
-//! | `user_input`, `agent_response` that no call record has | a person's input, an answer |
+//! | `<agent>/` before a system's name | the operation is a child of that agent |
+//! | `user_input`, `agent_response` that are in no call record | user input, an answer |
 //! | `action` without an event | a tool, with the `result` of its call id |
 //!
-//! Both vocabularies of messages are read: the page's, and the store's (`user`, `assistant`, `tool_use`, `tool_result`).
+//! Both vocabularies of messages are read: the documentation's, and the store's (`user`, `assistant`, `tool_use`, `tool_result`).
 
 mod calls;
 mod events;
@@ -38,7 +38,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         None => Vec::new(),
     };
     let history = if history.is_empty() { steps } else { history };
-    // Several sessions may name one trace: only the session's own id distinguishes them, and without one the words of the
+    // Several sessions may name one trace: only the session's id distinguishes them, or without one the content of the
     // document.
     let of_session = TraceId::from_hex(&session_id.replace('-', ""));
     let own = || match session_id {
@@ -55,8 +55,8 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     Ok(vec![builder])
 }
 
-/// The document that must come out again, where it is another one: the Rust core's form has tags and leaves fields out, what is
-/// written has every field.
+/// The document that an export must reproduce, if it differs: the Rust core's form has tags and omits fields, while exports
+/// have every field.
 fn written_form(at: &At<'_>, history: &[At<'_>]) -> Option<Value> {
     let is_tagged = history.iter().any(|event| event.get("event_type").is_some());
     is_tagged.then(|| {
@@ -74,7 +74,7 @@ fn written_form(at: &At<'_>, history: &[At<'_>]) -> Option<Value> {
     })
 }
 
-/// Gives tagged events the fields by which those without a tag are known.
+/// Gives tagged events the fields that distinguish untagged events.
 fn classify(events: Option<&mut Value>) {
     for event in events
         .and_then(Value::as_array_mut)
@@ -92,7 +92,7 @@ fn classify(events: Option<&mut Value>) {
     }
 }
 
-/// Steps count from 0 and have unique ids, and their items are in the history; returns the events of all steps.
+/// Checks that steps count from 0, have unique ids, and that their items are in the history; returns the events of all steps.
 fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     let mut out = Vec::new();
     let Some(steps) = at.some("session_time_steps") else {
@@ -120,7 +120,7 @@ fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     Ok(out)
 }
 
-/// The members of a history, by digests that do not depend on the order of keys.
+/// The members of a history, by digests that are independent of key order.
 fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
     let history = at.some(key).map(|history| history.items()).transpose()?.unwrap_or_default();
     Ok(history.iter().map(|item| digest(item.value)).collect())
@@ -135,7 +135,7 @@ fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &s
     }
 }
 
-/// Facts of the session go to the root.
+/// Reads facts of the session into the root.
 fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, builder: &mut TraceBuilder) {
     let (start, end) = exact(&mut metadata);
     let created = at.value.get("created_at").and_then(Value::as_str).and_then(time);
@@ -162,7 +162,7 @@ fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, builder: &mut TraceB
         operation.task.goal = text(goal);
         operation.task.input = input;
     }
-    // If the agent has its own name, this is another one.
+    // If the agent has its own name, `env_name` is another one.
     if !metadata.contains_key("agent") {
         metadata.shift_remove("env_name");
     }

@@ -1,4 +1,4 @@
-//! The agents of a trace, and which agent each node belongs to.
+//! Reads the agents of a trace, and assigns nodes to them.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use crate::formats::back::{At, Result, TraceBuilder, read_facts};
 use crate::operation::{Kind, Operation};
 
-/// Facts of agents that are elsewhere in the spans.
+/// Facts of agents that spans represent in another way.
 const PLACED: [&str; 7] = ["first_node", "last_node", "aside", "called_by", "kind", "evidence", "observed"];
 
 /// An agent of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Agent {
-    /// Its place in the builder.
+    /// Its index in the builder.
     pub(super) place: usize,
-    /// The tool that called it, by the id of its span.
+    /// The span id of the tool that called it.
     called_by: Option<String>,
 }
 
-/// The agents by the first nodes of their conversations.
+/// The agents, indexed by the first nodes of their conversations.
 #[derive(Debug, Default)]
 pub(super) struct Agents {
     pub(super) list: Vec<Agent>,
@@ -28,7 +28,7 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    /// Those in `info.agents`; the first one that no tool called is the root.
+    /// Reads `info.agents`; the first agent that no tool called is the root.
     pub(super) fn read(trace: &At<'_>, builder: &mut TraceBuilder) -> Result<Self> {
         let mut this = Self {
             list: vec![Agent::default()],
@@ -93,7 +93,7 @@ impl Agents {
         name.and_then(|name| self.by_name.get(name)).copied().unwrap_or(0)
     }
 
-    /// An agent whose last message a tool's result links to.
+    /// Adds an agent whose last message a tool's result links to.
     pub(super) fn linked(&mut self, first: usize, at: &At<'_>, builder: &mut TraceBuilder) {
         if self.by_first.contains_key(&first) {
             return;
@@ -105,7 +105,7 @@ impl Agents {
         self.list.push(Agent { place, called_by: None });
     }
 
-    /// Puts the agents below the tools that called them.
+    /// Puts agents below the tools that called them.
     pub(super) fn finish(&self, tools: &HashMap<String, usize>, builder: &mut TraceBuilder) {
         for agent in &self.list {
             let tool = agent.called_by.as_ref().and_then(|id| tools.get(id)).copied();

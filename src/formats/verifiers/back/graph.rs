@@ -1,4 +1,4 @@
-//! The graph of a trace: the messages, their conversations and their operations.
+//! Reads the graph of a trace: the messages, their conversations and their operations.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, read_f
 use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
-/// How many bytes of messages may come again in branches, for each byte of a trace.
-const MOST: usize = 16;
+/// How many bytes of messages branches may repeat, per byte of a trace.
+const MAX_REPETITION: usize = 16;
 
-/// A node that was read.
+/// A node that has been read.
 pub(super) struct Node {
     pub(super) parent: Option<usize>,
     pub(super) message: Message,
@@ -24,27 +24,27 @@ pub(super) struct Node {
     /// The first node of its conversation.
     pub(super) root: usize,
     pub(super) history: HistoryId,
-    /// How many messages the history has with it.
+    /// Length of the history up to and including this node.
     pub(super) length: usize,
-    /// The model call that wrote it.
+    /// The model call that produced it.
     pub(super) call: Option<usize>,
 }
 
-/// A trace while it is read.
+/// State while a trace is read.
 pub(super) struct Graph<'s, 'a> {
     pub(super) builder: &'s mut TraceBuilder,
     pub(super) agents: Agents,
     pub(super) nodes: Vec<Node>,
     pub(super) calls: Vec<At<'a>>,
-    /// The calls by their nodes, and the ones without a node in order.
+    /// Index into `calls`, by node.
     pub(super) by_node: HashMap<usize, usize>,
-    /// The facts of model calls in `info`, by their number.
+    /// Facts of model calls in `info`, by the number of the call.
     pub(super) about_calls: HashMap<usize, &'a Map<String, Value>>,
-    /// The facts of results in `info`, by their node.
+    /// Facts of results in `info`, by node.
     pub(super) about_results: HashMap<usize, At<'a>>,
-    /// The calls that wait for their results, by conversation and id.
+    /// Calls waiting for their results, by conversation and id.
     pub(super) waiting: HashMap<(usize, String), (ToolCall, usize)>,
-    /// Tools by the ids of their spans.
+    /// Tools by span id.
     pub(super) tools: HashMap<String, usize>,
     pub(super) offered: HashMap<usize, Vec<ToolDefinition>>,
     pub(super) tokens: Tokens,
@@ -73,7 +73,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             tools: HashMap::new(),
             offered: HashMap::new(),
             tokens: Tokens::default(),
-            left: trace.value.to_string().len().saturating_mul(MOST).max(1 << 20),
+            left: trace.value.to_string().len().saturating_mul(MAX_REPETITION).max(1 << 20),
             calls,
             builder,
         };
@@ -99,7 +99,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             }
         }
         this.links(&nodes)?;
-        // Those of the whole trace are recorded once, with its first message.
+        // Tools of the whole trace are recorded once, with its first message.
         let mut general = message::tools(trace)?;
         let mut silent = silent.into_iter().peekable();
         for (index, node) in nodes.iter().enumerate() {
@@ -116,7 +116,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         this.rest(&earlier, &entries("operations"))
     }
 
-    /// Agents whose last messages the results of tools link to.
+    /// Adds agents whose last messages are linked from the results of tools.
     fn links(&mut self, nodes: &[At<'a>]) -> Result<()> {
         let mut roots: Vec<usize> = Vec::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
@@ -203,7 +203,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         Ok(())
     }
 
-    /// The conversation that ends with this node: its own where nothing came after it, else one that has the messages once more.
+    /// The conversation that ends with this node: its own if nothing follows there, else a new one that repeats the messages.
     fn history(&mut self, end: Option<usize>) -> Result<HistoryId> {
         let Some(node) = end.and_then(|end| self.nodes.get(end)) else {
             return Ok(self.builder.begin_history());
@@ -216,7 +216,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         for node in way {
             let size = node.message.size();
             let Some(left) = self.left.checked_sub(size) else {
-                let detail = format!("branches have more than {MOST} times what the trace does: from here on they begin anew");
+                let detail = format!("branches have more than {MAX_REPETITION} times what the trace does: from here on they begin anew");
                 self.builder.note("$", NoteKind::Beside, detail);
                 self.left = 0;
                 messages.clear();
@@ -231,7 +231,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         Ok(history)
     }
 
-    /// A model call without a message.
+    /// Adds a model call without a message.
     fn silent(&mut self, call: usize) -> Result<()> {
         let last = self.nodes.last().map(|node| (node.history, node.agent, node.root));
         let (history, agent, root) = last.map_or((None, 0, 0), |(history, agent, root)| (Some(history), agent, root));
@@ -293,7 +293,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         place
     }
 
-    /// A tool's message: the execution of the call that it answers, if this run made that.
+    /// Adds a tool's execution for its message, if the call was made in this run.
     fn result(&mut self, index: usize, at: &At<'a>, said: &Message, (agent, root): (usize, usize)) -> Result<()> {
         let id = said.tool_call_id.clone().unwrap_or_default();
         let waiting = self.waiting.remove(&(root, id));
@@ -315,7 +315,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             facts.shift_remove(key);
         }
         let name = name.or(own).unwrap_or_default();
-        // Only messages contain it.
+        // A result that was only seen in messages.
         if about.is_some() && span.is_none() && started.is_none() && kind.is_none() {
             return Ok(());
         }
@@ -341,7 +341,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         }
         read_facts(&mut facts, &mut operation);
         operation.metadata.extend(facts);
-        // Of a tool that failed without a result, the message has the error.
+        // The message of a tool that failed without a result has the error.
         let error = operation.failure.as_ref().map(|failure| format!("Error: {}", failure.text()));
         if let Some(tool) = &mut operation.tool
             && error.is_some()
@@ -388,7 +388,7 @@ fn span(time: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
     (at("start"), at("end"))
 }
 
-/// A result as a value. JSON text is opened where it is written as this program writes the value.
+/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
 fn opened(said: &Message) -> Value {
     let text = said.content();
     let read = serde_json::from_str::<Value>(&text).ok();

@@ -1,4 +1,4 @@
-//! Messages of the graph.
+//! Reads messages of the graph.
 
 use serde_json::{Map, Value};
 
@@ -76,7 +76,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     })
 }
 
-/// A call. Its arguments are the text of a JSON object.
+/// A call; its arguments are the text of a JSON object.
 fn call(at: &At<'_>) -> Result<ToolCall> {
     at.object()?;
     let id = at.need("id")?.text()?;
@@ -97,7 +97,7 @@ pub(super) fn is_written_so(value: &Value, text: &str) -> bool {
     serde_json::to_string(value).is_ok_and(|written| written == text)
 }
 
-/// Why a run or a model call failed. `Error` is no type.
+/// Why a run or a model call failed. `Error` is not a type.
 pub(super) fn failure(error: &Value) -> Failure {
     let text = |key: &str| {
         error
@@ -113,7 +113,7 @@ pub(super) fn failure(error: &Value) -> Failure {
     }
 }
 
-/// Tools that model calls were offered.
+/// Tools offered to model calls.
 pub(super) fn tools(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
     let Some(tools) = at.some("tools") else { return Ok(Vec::new()) };
     let tool = |at: &At<'_>| {

@@ -4,15 +4,15 @@
 //! |---|---|
 //! | each of its `traces` | a trace, with its id |
 //! | `agent.name`, `env.id`, `info.run`; `task.data`; `errors`; `timing` | the root: agent; task and metadata; failure; times |
-//! | sampled node, with the entry of `calls` that names it | a model call, whose input is the path to the node |
+//! | sampled node, with the entry of `calls` that refers to it | a model call, whose input is the path to the node |
 //! | node of a tool after a call of the run | the execution of the call; `info.results` has its times and failure |
-//! | root node that `info.agents` or a `semantic_parents` link of a tool's result names | an agent, below the tool |
+//! | root node that `info.agents` or a `semantic_parents` link of a tool's result refers to | an agent, below the tool |
 //! | branch | a conversation that repeats the messages before it |
 //! | `token_ids`, `mask`, `logprobs` | token ids of prompt and completion |
-//! | `rewards`, `metrics` | the root's reward, judgements |
+//! | `rewards`, `metrics` | the root's reward, evaluations |
 //! | `info.operations`, `info.model_calls` | the operations that they describe |
 //!
-//! A message after the last model call is a person's input.
+//! User messages after the last model call become user input.
 
 mod agents;
 mod graph;
@@ -30,8 +30,8 @@ use crate::span::TraceId;
 
 use graph::Graph;
 
-/// No name is longer.
-const LONGEST: usize = 255;
+/// Longest name that is kept.
+const MAX_NAME_LENGTH: usize = 255;
 
 /// The traces of an episode.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
@@ -71,7 +71,7 @@ fn made(trace: &Value, index: usize, taken: &mut HashSet<TraceId>) -> TraceId {
     }
 }
 
-/// The episode with only this trace. Its other members are with the first trace, except those that readers demand.
+/// The episode with only this trace. Other members go with the first trace, unless readers require them.
 fn part(episode: &Value, trace: &Value, is_first: bool) -> Value {
     let mut out = Map::new();
     for (key, value) in episode.as_object().into_iter().flatten() {
@@ -86,7 +86,7 @@ fn part(episode: &Value, trace: &Value, is_first: bool) -> Value {
     out.into()
 }
 
-/// Facts of the whole trace.
+/// Reads facts of the whole trace into the root.
 fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, builder: &mut TraceBuilder) -> Result<()> {
     const OF_MESSAGES: [&str; 5] = ["id", "name", "description", "prompt", "system_prompt"];
     let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -111,7 +111,7 @@ fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, builder: &mut T
     }
     let Some(root) = builder.operation(0) else { return Ok(()) };
     let name = text(about.value.pointer("/agent/name")).filter(|name| name != "agent");
-    let name = name.or_else(|| text(episode.value.pointer("/env/id")).filter(|id| id.len() <= LONGEST));
+    let name = name.or_else(|| text(episode.value.pointer("/env/id")).filter(|id| id.len() <= MAX_NAME_LENGTH));
     if root.agent.name.is_none()
         && let Some(name) = name
     {
@@ -149,7 +149,7 @@ fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, builder: &mut T
     Ok(())
 }
 
-/// A reward with its weight: a number, or both.
+/// A reward with its weight; it may be written as a number or with both.
 fn weighted<'v>(name: &'v String, reward: &Value) -> Option<(&'v String, f64, f64)> {
     let score = reward.as_f64().or_else(|| reward.get("score")?.as_f64())?;
     let weight = reward.get("weight").and_then(Value::as_f64).unwrap_or(1.0);

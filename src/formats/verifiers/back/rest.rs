@@ -1,4 +1,4 @@
-//! What a trace has besides its messages: operations in `info`, answers of agents, words that no model was given.
+//! Reads what a trace has besides messages: operations in `info`, answers of agents, words not passed to a model.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::operation::{Kind, Role};
 use crate::span::UnixNanos;
 
 impl<'a> Graph<'_, 'a> {
-    /// Answers of agents that are not the last model output.
+    /// Sets answers of agents that are not the last model output.
     fn answers(&mut self) {
         let last: HashMap<usize, usize> = self.nodes.iter().enumerate().map(|(index, node)| (node.agent, index)).collect();
         for (agent, node) in last {
@@ -27,7 +27,7 @@ impl<'a> Graph<'_, 'a> {
         }
     }
 
-    /// When tools ran, in order.
+    /// The times at which tools ran, in order.
     fn ran(&self) -> Vec<(UnixNanos, UnixNanos, usize)> {
         let is_tool = |draft: &&Draft| draft.operation.kind == Kind::Tool;
         let mut out: Vec<_> = (0..)
@@ -39,7 +39,7 @@ impl<'a> Graph<'_, 'a> {
         out
     }
 
-    /// Reads what is outside the messages, and words that no model call was given.
+    /// Reads what is outside the messages, and words not passed to a model call.
     pub(super) fn rest(mut self, earlier: &[At<'a>], operations: &[At<'a>]) -> Result<()> {
         self.answers();
         let ran = self.ran();
@@ -90,7 +90,7 @@ impl<'a> Graph<'_, 'a> {
     }
 }
 
-/// The tool that ran while an operation did, which called it then.
+/// The tool that was running during an operation, which it must have called.
 fn within(facts: &Map<String, Value>, ran: &[(UnixNanos, UnixNanos, usize)]) -> Option<usize> {
     let at = |key: &str| facts.get(key).and_then(Value::as_str).and_then(time);
     let (start, end) = (at("started_at")?, at("ended_at")?);

@@ -1,32 +1,32 @@
-//! Token ids of model calls: a node has those that it adds to its predecessors'.
+//! Token ids of model calls: a node only stores those it adds to its predecessors'.
 
 use serde_json::Value;
 
 use crate::operation::Training;
 
-/// How many token ids may be written for prompts, for each that a trace has: each call has those of all before it.
-const MOST: usize = 64;
+/// How many prompt token ids may be written per token id of a trace: each call repeats those of all calls before it.
+const MAX_PROMPT_EXPANSION: usize = 64;
 
-/// The tokens on the way to a node.
+/// The tokens on the path to a node.
 #[derive(Debug, Clone, Default)]
-struct Way {
+struct TokenPath {
     parent: Option<usize>,
     own: Vec<i64>,
-    /// How many there are with those before.
+    /// Number of tokens on the path, including its own.
     count: usize,
 }
 
 /// The tokens of a trace, by node.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    ways: Vec<Way>,
+    ways: Vec<TokenPath>,
     written: usize,
-    /// How many model calls are written without the tokens of their prompt.
+    /// Number of model calls written without their prompt's tokens.
     pub(super) unwritten: usize,
 }
 
 impl Tokens {
-    /// The next node, and the prompt and completion tokens of its model call.
+    /// Adds the next node, and reads the prompt and completion tokens of its model call.
     pub(super) fn add(&mut self, node: &Value, parent: Option<usize>, training: &mut Training) {
         let list = |key: &str| node.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let own: Vec<i64> = list("token_ids").iter().filter_map(Value::as_i64).collect();
@@ -41,7 +41,7 @@ impl Tokens {
                 training.logprobs = Some(probabilities.to_vec().into());
             }
             let prompt = before + added.len();
-            if self.written + prompt <= MOST.saturating_mul(self.all() + own.len()).max(1 << 16) {
+            if self.written + prompt <= MAX_PROMPT_EXPANSION.saturating_mul(self.all() + own.len()).max(1 << 16) {
                 self.written += prompt;
                 let mut ids = self.up_to(parent, before);
                 ids.extend_from_slice(added);
@@ -50,14 +50,14 @@ impl Tokens {
                 self.unwritten += 1;
             }
         }
-        self.ways.push(Way {
+        self.ways.push(TokenPath {
             parent,
             count: before + own.len(),
             own,
         });
     }
 
-    /// About how many the trace has.
+    /// The approximate number of tokens in the trace.
     fn all(&self) -> usize {
         self.ways.last().map_or(0, |way| way.count)
     }

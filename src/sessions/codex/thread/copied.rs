@@ -1,12 +1,12 @@
-//! What the file of a thread has of another one: of that which it was forked from, or of that which started it as a sub-agent.
+//! Copies in a thread's file of another thread: the one it was forked from, or the one that started it as a sub-agent.
 //!
 //! The client copies the lines of the other thread to the beginning of the file, its `session_meta` first, all with the time of the copy.
-//! They are the other thread's: of a fork they are read as those of a file of that thread, with the same ids; a sub-agent is in the
-//! session that has the other thread, so that its copies are left out.
+//! They belong to the other thread. In a fork they are read like that thread's own file, with the same ids; a sub-agent is in the same
+//! session as the other thread, so its copies are dropped.
 //!
 //! The copy ends at the line that the file names, else where a turn begins that is younger than the thread. Ids of threads and of most
-//! turns have the time at which they were made, and a turn may tell when it began. Else the copy ends at the first line that is younger
-//! than the thread and comes a second after the line before: copies are written at once, and a person needs some time.
+//! turns contain their creation time, and a turn may record when it began. Else the copy ends at the first line that is younger than
+//! the thread and a second later than the previous line: copies are written at once, but a person needs some time.
 
 use serde_json::Value;
 
@@ -14,21 +14,21 @@ use crate::sessions::codex::items::parent_of;
 use crate::sessions::get;
 use crate::span::UnixNanos;
 
-/// Milliseconds of a second, in a copy that nothing else ends.
-const PAUSE: u64 = 1_000;
+/// Milliseconds between two lines that end a copy, if nothing else does.
+const MIN_PAUSE: u64 = 1_000;
 
-/// What is known of copied lines, which an `R` reads.
+/// State of copied lines, which an `R` reads.
 #[derive(Default)]
 pub(super) struct Copied<R> {
     /// The thread that may be copied.
     pub(super) of: Option<String>,
-    /// The number of the first line that is no copy.
+    /// The number of the first line that is not a copy.
     pub(super) own_from: Option<u64>,
-    /// When the thread was made, in milliseconds.
+    /// When the thread was created, in milliseconds.
     made: Option<u64>,
-    /// Reads the copies, while lines are copies.
+    /// The reader of the copies, while lines are copies.
     pub(super) reader: Option<Box<R>>,
-    /// What it read.
+    /// The same reader after the last copy.
     pub(super) copy: Option<Box<R>>,
     /// The time of the last copy.
     pub(super) last: Option<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Copied<R> {
 }
 
 impl<R> Copied<R> {
-    /// The file of a thread begins.
+    /// Prepares for copies at the beginning of a thread's file.
     pub(super) fn may_come(&mut self, thread: &str, meta: &Value) {
         let other = get::text(meta, "/forked_from_id").or_else(|| parent_of(meta));
         self.of = other.filter(|other| *other != thread).map(str::to_owned);
@@ -45,7 +45,7 @@ impl<R> Copied<R> {
         self.made = time_of(thread).or_else(|| get::time(meta, "/timestamp").map(millis));
     }
 
-    /// Whether a line is no copy any more.
+    /// Whether a line is the first after the copies.
     pub(super) fn ends_at(&self, line: &Value, at: Option<u64>) -> bool {
         if let (Some(own_from), Some(number)) = (self.own_from, get::count(line, "/ordinal")) {
             return number >= own_from;
@@ -56,14 +56,14 @@ impl<R> Copied<R> {
             _ => false,
         };
         let by_id = || get::text(line, "/payload/turn_id").and_then(time_of);
-        // Seconds, of some time within which it began.
+        // In whole seconds: use the end of the second in which it began.
         let by_clock = || get::count(line, "/payload/started_at").map(|begun| begun.saturating_mul(1_000).saturating_add(999));
         let turn = begins.then(|| by_id().or_else(by_clock)).flatten();
         match (turn, self.made) {
             (Some(turn), Some(made)) => turn >= made,
             _ => at
                 .zip(self.last)
-                .is_some_and(|(at, last)| at >= last.saturating_add(PAUSE) && self.made.is_none_or(|made| at >= made)),
+                .is_some_and(|(at, last)| at >= last.saturating_add(MIN_PAUSE) && self.made.is_none_or(|made| at >= made)),
         }
     }
 }

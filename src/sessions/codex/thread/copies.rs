@@ -1,22 +1,22 @@
-//! Lines that are copies are read by a reader of their own.
+//! Reads copied lines with a separate reader.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Reader;
+use super::RolloutReader;
 use super::copied::millis;
 use crate::events::{Event, Thread};
 use crate::sessions::get;
 
-/// So deep may forks of forks be.
-const DEEPEST: usize = 16;
+/// Maximum depth of forks of forks.
+const MAX_FORK_DEPTH: usize = 16;
 
-impl Reader {
-    /// Whether a line is a copy. What it has is read as the other thread's.
+impl RolloutReader {
+    /// Whether a line is a copy. Copies are read as lines of the other thread.
     pub(super) fn is_copied(&mut self, line: &Value) -> bool {
         let copied = &mut self.copied;
-        let may_begin = (copied.of.is_some() || copied.own_from.is_some()) && copied.copy.is_none() && copied.depth < DEEPEST;
+        let may_begin = (copied.of.is_some() || copied.own_from.is_some()) && copied.copy.is_none() && copied.depth < MAX_FORK_DEPTH;
         if copied.reader.is_none() && !may_begin {
             return false;
         }
@@ -38,7 +38,7 @@ impl Reader {
             copied.copy = copied.reader.take();
             return false;
         }
-        // What it started is in its own file.
+        // Agents that it started are in its own file.
         if let Some(reader) = copied.reader.as_mut().filter(|_| self.thread.under.is_none()) {
             reader.line(line, &mut HashMap::new());
         }
@@ -47,7 +47,7 @@ impl Reader {
         true
     }
 
-    /// The threads of which the file has copies. Those in the file of a sub-agent are left out.
+    /// The threads that the file has copies of, except in the file of a sub-agent.
     pub(super) fn end_copy(&mut self) -> Vec<Thread> {
         let count = self.copied.count;
         let Some(reader) = self.copied.copy.take().or_else(|| self.copied.reader.take()) else {

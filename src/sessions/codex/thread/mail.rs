@@ -1,25 +1,25 @@
-//! What agents write to one another.
+//! Messages between agents.
 
 use serde_json::Value;
 
-use super::Reader;
+use super::RolloutReader;
 use crate::events::Event;
 use crate::operation::{Message, Role};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
-/// What is above the words of a message.
+/// The header above the text of a message.
 const HEAD: &str = "Message Type: ";
 
-/// Where they begin.
+/// The line before the text.
 const WORDS: &str = "\nPayload:\n";
 
-impl Reader {
-    /// A message of another agent. It is held back until the model answers: it may have begun the turn.
+impl RolloutReader {
+    /// A message of another agent, held back until the model answers, because it may have begun the turn.
     pub(super) fn mail(&mut self, payload: &Value, at: Option<UnixNanos>) {
         self.forget_words();
         let message = parts::message(Role::User, payload.get("content").unwrap_or(&Value::Null));
-        // Versions that record it twice do so in lines next to one another.
+        // Some versions record it twice, on consecutive lines.
         let text = message.content();
         if self.last_mail.as_ref() == Some(&text) {
             return;
@@ -28,13 +28,13 @@ impl Reader {
         self.mail.push((message, at));
     }
 
-    /// The model begins to answer: what began the turn, if no person's words did, is the first message.
+    /// The model begins to answer: if no prompt began the turn, the first message did.
     pub(super) fn settle_mail(&mut self) {
         self.last_mail = None;
         for (message, at) in std::mem::take(&mut self.mail) {
             if self.awaits.is_none() {
                 let role = Role::System;
-                self.thread.events.push(Event::Heard(Message { role, ..message }));
+                self.thread.events.push(Event::Input(Message { role, ..message }));
                 continue;
             }
             let text = message.content();
@@ -43,14 +43,14 @@ impl Reader {
                 .and_then(|rest| rest.split_once(WORDS))
                 .map(|(_, words)| words);
             match words {
-                Some(words) => self.prompt_heard(Message::text(Role::User, words), Some(message), at),
-                None => self.prompt_heard(message, None, at),
+                Some(words) => self.push_prompt(Message::text(Role::User, words), Some(message), at),
+                None => self.push_prompt(message, None, at),
             }
         }
     }
 }
 
-/// The message in a text: versions from 0.12x to 0.13x have messages of agents as JSON, in the model's name.
+/// The message in a text: versions 0.12x to 0.13x record messages of agents as JSON, in the model's name.
 pub(super) fn in_text(text: &str) -> Option<Value> {
     if !text.starts_with('{') || !text.contains("\"recipient\"") {
         return None;

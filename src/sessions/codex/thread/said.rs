@@ -1,18 +1,18 @@
-//! What the reader of a rollout knows of the last words, and of calls that nothing names.
+//! State of the rollout reader: the last text, and calls without an id.
 
 use crate::span::UnixNanos;
 
-/// What was said last.
+/// The last texts and the calls without an id.
 #[derive(Default)]
 pub(super) struct Words {
-    /// Words that an event told: the item with the same words follows, if there is one.
+    /// A text recorded by an event, in case an item with the same text follows.
     pub(super) held: Option<(String, Option<UnixNanos>)>,
-    /// The last words, and whether an event alone told them.
+    /// The last text, and whether only an event recorded it.
     pub(super) last: Option<(String, bool)>,
-    /// Whether any item had words.
+    /// Whether any item had text.
     pub(super) has_items: bool,
-    /// Calls without an id that have no result yet: the name and the id that they are given.
+    /// Calls recorded without an id that have no result yet: their names and generated ids.
     pub(super) nameless: Vec<(String, String)>,
-    /// How many of them there were.
+    /// The number of calls without an id.
     pub(super) count: usize,
 }

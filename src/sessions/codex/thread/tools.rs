@@ -1,21 +1,21 @@
-//! Tools as the client records them beside the items of the model: what ran, how it ended, which agents it started.
+//! Tools as the client records them, in addition to the model's items: what ran, how it ended, which agents it started.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Reader, Telling, items};
+use super::{PromptRecord, RolloutReader, items};
 use crate::events::Event;
 use crate::sessions::get;
 use crate::span::UnixNanos;
 
-impl Reader {
+impl RolloutReader {
     pub(super) fn completed(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
         let item = payload.get("item").unwrap_or(&Value::Null);
         match get::text(item, "/type").unwrap_or_default() {
-            "UserMessage" => self.told(Telling::Item, items::user_message(item), at),
+            "UserMessage" => self.record_prompt(PromptRecord::Item, items::user_message(item), at),
             "AgentMessage" | "Reasoning" | "ContextCompaction" | "Plan" => {}
-            // What an agent does is in the file of the agent.
+            // The work of an agent is in the agent's file.
             "SubAgentActivity" => self.activity(item, "/id", started),
             kind => {
                 let Some(id) = get::text(item, "/id") else { return };
@@ -28,7 +28,7 @@ impl Reader {
                 } else if kind == "CollabAgentToolCall" || self.outer.is_none() || self.is_asked(id) {
                     self.completed.insert(id.to_owned(), result);
                 } else {
-                    // A tool that ran inside of another one, which the model did not ask for by itself.
+                    // A tool that ran inside another one, without a separate call of the model.
                     result.inside.clone_from(&self.outer);
                     self.thread.events.push(Event::Result(Box::new(result)));
                 }
@@ -41,7 +41,7 @@ impl Reader {
         }
     }
 
-    /// A tool started an agent: the call that the model asked for, by itself or inside of another tool.
+    /// Notes that a tool, called by the model directly or inside another tool, started an agent.
     pub(super) fn has_started(&self, thread: &str, call: &str, started: &mut HashMap<String, String>) {
         let asked = if self.is_asked(call) {
             Some(call.to_owned())
@@ -53,7 +53,7 @@ impl Reader {
         }
     }
 
-    /// What an agent does: of interest is that a tool started it. `call`: where the id of the call is.
+    /// An agent's activity, of which only the start by a tool matters. `call`: the pointer to the call's id.
     pub(super) fn activity(&self, about: &Value, call: &str, started: &mut HashMap<String, String>) {
         if get::text(about, "/kind") == Some("started")
             && let (Some(thread), Some(call)) = (get::text(about, "/agent_thread_id"), get::text(about, call))
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// The agent that the result of `spawn_agent` names, in versions that record it nowhere else.
+    /// Notes the agent named by the result of `spawn_agent`, in versions that record it nowhere else.
     pub(super) fn spawned(&self, call: &str, output: &Value, started: &mut HashMap<String, String>) {
         let text = output
             .as_str()
@@ -91,12 +91,12 @@ impl Reader {
         }
     }
 
-    /// Whether the model asked for a tool by this id.
+    /// Whether the model made a tool call with this id.
     fn is_asked(&self, id: &str) -> bool {
         self.asked_for(id).is_some()
     }
 
-    /// The tool that the model asked for by this id. The last calls are looked at: a tool ends soon after it was asked for.
+    /// The tool that the model called with this id. Only recent events are searched, since a tool ends soon after it was called.
     fn asked_for(&self, id: &str) -> Option<&str> {
         const LAST: usize = 64;
         self.thread.events.iter().rev().take(LAST).find_map(|event| match event {

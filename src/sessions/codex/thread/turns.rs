@@ -1,14 +1,14 @@
-//! Where turns begin, and where a conversation is replaced by its summary.
+//! Beginnings of turns, and replacements of a conversation by its summary.
 
 use serde_json::{Map, Value};
 
-use super::{Reader, Telling, items};
+use super::{PromptRecord, RolloutReader, items};
 use crate::events::{Compaction, Event, Prompt, fact};
 use crate::operation::{Message, Role, TokenCount};
 use crate::sessions::get;
 use crate::span::{TraceId, UnixNanos};
 
-impl Reader {
+impl RolloutReader {
     pub(super) fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
         self.forget_words();
         self.close();
@@ -29,8 +29,8 @@ impl Reader {
         self.thread.events.push(Event::Prompt(Box::new(prompt)));
     }
 
-    /// A prompt that an event tells, unless an event of the other type has told it.
-    pub(super) fn told(&mut self, telling: Telling, message: Message, at: Option<UnixNanos>) {
+    /// Handles a prompt recorded by an event, unless an event of the other type has recorded it.
+    pub(super) fn record_prompt(&mut self, telling: PromptRecord, message: Message, at: Option<UnixNanos>) {
         self.forget_words();
         self.tells_prompts = true;
         let text = message.content();
@@ -40,7 +40,7 @@ impl Reader {
         }
     }
 
-    /// What was held back when the model begins to answer: the prompt, where no event tells it, and the client's own words.
+    /// Handles messages held back until the model begins to answer: the prompt, if no event records it, and the client's text.
     pub(super) fn settle_unsaid(&mut self) {
         if !self.tells_prompts {
             let typed = self.unsaid.iter().rposition(|message| !is_of_client(&message.content()));
@@ -48,21 +48,21 @@ impl Reader {
                 self.prompt(prompt, self.clock);
             }
         } else if self.has_spoken() && self.unsaid.iter().any(|message| !is_of_client(&message.content())) {
-            // What comes after words in a person's name is another answer.
+            // Output after a user message is another answer.
             self.close();
         }
-        self.say(Role::System);
+        self.push_unsaid(Role::System);
     }
 
-    /// What was held back is no prompt: the client's own words.
-    pub(super) fn say(&mut self, role: Role) {
+    /// Adds the messages held back as text of the client.
+    pub(super) fn push_unsaid(&mut self, role: Role) {
         for message in self.unsaid.drain(..) {
             let role = role.clone();
-            self.thread.events.push(Event::Heard(Message { role, ..message }));
+            self.thread.events.push(Event::Input(Message { role, ..message }));
         }
     }
 
-    /// The text of a prompt. What came before it in the same words is it.
+    /// Handles the text of a prompt. A message held back that contains it is what the model received.
     pub(super) fn prompt(&mut self, message: Message, at: Option<UnixNanos>) {
         let text = message.content();
         let same = self
@@ -70,27 +70,27 @@ impl Reader {
             .iter()
             .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
         let heard = same.map(|index| self.unsaid.remove(index));
-        self.prompt_heard(message, heard, at);
+        self.push_prompt(message, heard, at);
     }
 
-    /// A prompt, and what the model is given in its place, where that differs.
-    pub(super) fn prompt_heard(&mut self, message: Message, heard: Option<Message>, at: Option<UnixNanos>) {
-        self.say(Role::System);
+    /// Adds a prompt, and what the model received instead, if different.
+    pub(super) fn push_prompt(&mut self, message: Message, heard: Option<Message>, at: Option<UnixNanos>) {
+        self.push_unsaid(Role::System);
         if let Some(index) = self.awaits.take() {
             let since = self.thread.events.split_off(index.min(self.thread.events.len()));
-            // The model hears the client's words first.
-            let (before, mut since): (Vec<Event>, Vec<Event>) = since.into_iter().partition(|event| matches!(event, Event::Heard(_)));
+            // The model receives the client's text first.
+            let (before, mut since): (Vec<Event>, Vec<Event>) = since.into_iter().partition(|event| matches!(event, Event::Input(_)));
             if let Some(Event::Prompt(prompt)) = since.first_mut() {
                 prompt.message = message;
-                prompt.heard = heard;
+                prompt.received = heard;
             }
             self.thread.events.extend(before);
             self.thread.events.append(&mut since);
             return;
         }
         if self.has_records || self.has_turns {
-            // More words while the agent works.
-            self.thread.events.push(Event::Heard(heard.unwrap_or(message)));
+            // More input while the agent works.
+            self.thread.events.push(Event::Input(heard.unwrap_or(message)));
             return;
         }
         self.close();
@@ -100,13 +100,13 @@ impl Reader {
             id,
             at,
             message,
-            heard,
+            received: heard,
             ..Prompt::default()
         };
         self.thread.events.push(Event::Prompt(Box::new(prompt)));
     }
 
-    /// An id for a prompt that has none. Programs that write such files may give several prompts one time.
+    /// An id for a prompt without one. Other programs that write such files may give several prompts the same time.
     fn prompt_id(&mut self, stamp: &str) -> String {
         let count = self.prompts.entry(stamp.to_owned()).or_default();
         *count += 1;
@@ -119,7 +119,7 @@ impl Reader {
     pub(super) fn compacted(&mut self, payload: &Value, at: Option<UnixNanos>) {
         self.forget_words();
         self.close();
-        // The words of the summary came as those of a call, which is no call of the conversation.
+        // The summary was also recorded as output of a call, which is not part of the conversation.
         let response = get::text(payload, "/compaction_response_id");
         const LAST: usize = 16;
         let (mut usage, mut id) = (TokenCount::default(), None);
@@ -135,7 +135,7 @@ impl Reader {
             }
         }
         let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
-        // Where the provider wrote the summary, it is one of the items that replace the conversation.
+        // If the provider wrote the summary, it is among the items that replace the conversation.
         let mut given = match get::text(payload, "/message") {
             Some(text) => vec![Message::text(Role::User, text)],
             None => items::history(get::list(payload, "/replacement_history")),
@@ -150,11 +150,11 @@ impl Reader {
         };
         fact(&mut compaction.facts, "response_id", response);
         self.thread.events.push(Event::Compacted(Box::new(compaction)));
-        self.thread.events.extend(given.map(Event::Heard));
+        self.thread.events.extend(given.map(Event::Input));
     }
 }
 
-/// Whether a text in a person's name is the client's: an element (`<environment_context>`), or the instructions of a folder.
+/// Whether a text in the user's name is the client's: an element (`<environment_context>`), or the instructions of a folder.
 fn is_of_client(text: &str) -> bool {
     let text = text.trim();
     let element = || {

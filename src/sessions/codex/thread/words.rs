@@ -1,15 +1,15 @@
-//! What the model says: an item of its response, or an event that tells it alone; and calls of tools without an id.
+//! The model's text, in an item of its response or only in an event; and tool calls without an id.
 
 use serde_json::Value;
 
-use super::{Reader, items, mail};
+use super::{RolloutReader, items, mail};
 use crate::events::{Event, ToolResult};
 use crate::operation::{Message, Part};
 use crate::sessions::get;
 use crate::span::UnixNanos;
 
-impl Reader {
-    /// Words in an item.
+impl RolloutReader {
+    /// Handles text in an item.
     pub(super) fn answer(&mut self, message: Message, at: Option<UnixNanos>) {
         let text = message.content().trim().to_owned();
         if let Some(mail) = mail::in_text(&text) {
@@ -18,7 +18,7 @@ impl Reader {
         }
         self.words.has_items = true;
         if self.words.held.take_if(|(held, _)| *held == text).is_none() {
-            self.say_held();
+            self.flush_held();
             if self.words.last.take_if(|(last, by_event)| *by_event && *last == text).is_some() {
                 return;
             }
@@ -32,9 +32,9 @@ impl Reader {
         self.words.last = Some((text, false));
     }
 
-    /// Words in an event. Programs that write such files may have them nowhere else.
+    /// Handles text in an event. Other programs that write such files may have it nowhere else.
     pub(super) fn hold(&mut self, text: &str, at: Option<UnixNanos>) {
-        self.say_held();
+        self.flush_held();
         let text = text.trim();
         if let Some(mail) = mail::in_text(text) {
             self.mail(&mail, at);
@@ -43,8 +43,8 @@ impl Reader {
         }
     }
 
-    /// No item has the words that an event told.
-    pub(super) fn say_held(&mut self) {
+    /// Adds the text recorded by an event, since no item has it.
+    pub(super) fn flush_held(&mut self) {
         let Some((text, at)) = self.words.held.take() else { return };
         if !self.has_ends && self.has_spoken() {
             self.close();
@@ -55,22 +55,22 @@ impl Reader {
         self.words.last = Some((text, true));
     }
 
-    /// The tokens of a call came. Where no item has words, those of an event are the call's.
-    pub(super) fn say_before_tokens(&mut self) {
+    /// Before the tokens of a call: if no item has text, the text of an event belongs to this call.
+    pub(super) fn flush_before_tokens(&mut self) {
         if !self.words.has_items {
-            self.say_held();
+            self.flush_held();
         }
     }
 
-    /// A new turn, or a tool's result: the same words are said again.
+    /// A new turn or a tool's result: the same text from now on is new.
     pub(super) fn forget_words(&mut self) {
-        self.say_held();
+        self.flush_held();
         self.words.last = None;
     }
 
-    /// A call of a tool.
+    /// Handles a tool call.
     pub(super) fn asked(&mut self, payload: &Value, kind: &str, at: Option<UnixNanos>) {
-        self.say_held();
+        self.flush_held();
         let (mut call, runs_others) = items::call(payload, kind);
         if kind == "tool_call" && call.id.is_none() {
             self.words.count += 1;
@@ -87,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// The result of a call without an id: the last one of its name that waits for one.
+    /// Handles the result of a call without an id, matching it with a recent open call by name.
     pub(super) fn nameless_result(&mut self, payload: &Value, at: Option<UnixNanos>) {
         self.forget_words();
         let name = get::text(payload, "/name").unwrap_or_default();

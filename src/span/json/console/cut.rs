@@ -1,21 +1,20 @@
-//! Places that node cut.
+//! Places where node truncated its output.
 
-/// What node cut.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
     /// The number of places.
     pub(crate) count: usize,
-    /// The first of them, each by its keys from the object.
+    /// Paths of the first few, each a list of keys from the object.
     pub(crate) first: Vec<String>,
 }
 
 impl Cut {
-    /// Places that are named.
-    const NAMED: usize = 3;
+    /// Maximum number of paths kept.
+    const MAX_PATHS: usize = 3;
 
     pub(super) fn add(&mut self, way: &[&str]) {
         self.count += 1;
-        if self.first.len() < Self::NAMED {
+        if self.first.len() < Self::MAX_PATHS {
             self.first.push(way.join("."));
         }
     }

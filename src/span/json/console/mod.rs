@@ -1,8 +1,8 @@
-//! What the JavaScript SDK writes to its console: one object after the other as node's `util.inspect` shows it, between whatever else the
-//! program prints.
+//! Reads what the JavaScript SDK writes to the console: objects in the format of node's `util.inspect`, among anything else the program
+//! prints.
 //!
-//! `ConsoleSpanExporter` and `ConsoleLogRecordExporter` print to a depth of three, 100 items of a list and 10,000 letters of a text. What
-//! node cut is counted, and nothing takes its place.
+//! `ConsoleSpanExporter` and `ConsoleLogRecordExporter` print to a depth of three, 100 items per list and 10,000 characters per text.
+//! Truncated places are counted and left empty.
 
 mod cut;
 mod otlp;
@@ -15,25 +15,25 @@ use serde_json::Value;
 pub(crate) use cut::Cut;
 use shown::Shown;
 
-/// What a text has of a console.
+/// What was found in console output, besides spans and log records.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
     pub(crate) cut: Cut,
-    /// Objects that are cut off or broken.
+    /// Truncated or invalid objects.
     pub(crate) broken: usize,
-    /// Objects that are metrics.
+    /// Metric objects.
     pub(crate) metrics: usize,
-    /// Other lines that are not empty.
+    /// Other non-empty lines.
     pub(crate) other_lines: usize,
 }
 
-/// Whether a text may have spans or log records of a console: none without a scope.
+/// Whether a text may contain console spans or log records: they all name a scope.
 pub(crate) fn may_have(text: &[u8]) -> bool {
     let has = |words: &str| memchr::memmem::find(text, words.as_bytes()).is_some();
     has("instrumentationScope: ") || has("instrumentationLibrary: ")
 }
 
-/// Reads a text, and gives an export request in OTLP/JSON for each object; `None` where it has no span and no log record of a console.
+/// Converts each object to an OTLP/JSON export request; `None` if the text has no console span or log record.
 pub(crate) fn read(text: &[u8], take: &mut dyn FnMut(Value)) -> Option<Console> {
     let text = String::from_utf8_lossy(text);
     let text = without_colours(&text);
@@ -64,8 +64,8 @@ pub(crate) fn read(text: &[u8], take: &mut dyn FnMut(Value)) -> Option<Console> 
     taken.then_some(out)
 }
 
-/// Splits a text into the objects that are printed in it and counts the other lines that are not empty. An object has lines of its own,
-/// from `{` to `}`, or is the end of one line. `take` returns whether it is one that is wanted.
+/// Splits a text into the objects printed in it and counts the other non-empty lines. An object spans lines from `{` to `}` or ends a line.
+/// `take` returns whether it wants the object.
 pub(crate) fn objects(text: &str, take: &mut dyn FnMut(&str) -> bool) -> usize {
     let (mut rest, mut others) = (text, 0);
     while !rest.is_empty() {
@@ -82,7 +82,7 @@ pub(crate) fn objects(text: &str, take: &mut dyn FnMut(&str) -> bool) -> usize {
     others
 }
 
-/// To the end of the line on which the object ends. Node shows a line feed within a text as `\n`.
+/// Length up to the end of the line that closes the object. Node prints a line feed in a text as `\n`.
 fn length_of_object(text: &str) -> Option<usize> {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
@@ -90,7 +90,7 @@ fn length_of_object(text: &str) -> Option<usize> {
         if line.trim_end() == "}" {
             return Some(length);
         }
-        // Another object begins: this one was cut off.
+        // Another object begins, so this one was truncated.
         if length > line.len() && line.trim_end() == "{" {
             return None;
         }
@@ -98,7 +98,7 @@ fn length_of_object(text: &str) -> Option<usize> {
     None
 }
 
-/// The text without the colours of a terminal.
+/// Removes terminal colours.
 fn without_colours(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);

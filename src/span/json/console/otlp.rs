@@ -1,11 +1,11 @@
-//! Objects of the console exporters as OTLP/JSON.
+//! Converts objects of the console exporters to OTLP/JSON.
 
 use serde_json::{Value, json};
 
 use super::cut::Cut;
 use super::shown::Shown;
 
-/// The export request of a span or a log record; `None` where it is neither. `cut` gets the places that node cut.
+/// The export request of a span or a log record; `None` if it is neither. Truncated places are added to `cut`.
 pub(super) fn request<'c>(shown: &'c Shown, cut: &'c mut Cut) -> Option<Value> {
     let mut pairs = Pairs { cut, way: Vec::new() };
     let resource = pairs.of(
@@ -13,7 +13,7 @@ pub(super) fn request<'c>(shown: &'c Shown, cut: &'c mut Cut) -> Option<Value> {
         "resource.attributes",
     );
     let resource = json!({"attributes": resource.list, "droppedAttributesCount": resource.dropped});
-    // JSON of other tools may have members of the same names, and no scope.
+    // JSON of other tools may have members of these names, but no scope.
     let scope = shown.get("instrumentationScope").or_else(|| shown.get("instrumentationLibrary"))?;
     let scope = json!({"name": text(scope, "name"), "version": text(scope, "version")});
     if shown.get("duration").is_some() {
@@ -74,7 +74,7 @@ fn span<'c>(shown: &'c Shown, pairs: &mut Pairs<'c>) -> Option<Value> {
         "parentSpanId": parent,
         "traceState": text(shown, "traceState"),
         "name": text(shown, "name"),
-        // Numbers begin with 1 in OTLP, where 0 is none.
+        // OTLP's span kinds start at 1; 0 means unspecified.
         "kind": shown.get("kind").and_then(whole).map_or(0, |kind| kind + 1),
         "startTimeUnixNano": start.to_string(),
         "endTimeUnixNano": end.to_string(),
@@ -115,7 +115,7 @@ fn count(shown: &Shown, key: &str) -> u64 {
     shown.get(key).and_then(whole).unwrap_or_default()
 }
 
-/// Nanoseconds of microseconds that may have a fraction.
+/// Nanoseconds from microseconds with an optional fraction.
 fn nanos(shown: &Shown) -> Option<u64> {
     let Shown::Number(number) = shown else { return None };
     let (micros, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -126,13 +126,13 @@ fn nanos(shown: &Shown) -> Option<u64> {
 /// Attributes in OTLP/JSON.
 struct Pairs<'c> {
     cut: &'c mut Cut,
-    /// The keys that lead to the value that is written.
+    /// Keys that lead to the value being written.
     way: Vec<&'c str>,
 }
 
 struct Attributes {
     list: Vec<Value>,
-    /// Of which nothing was shown.
+    /// Attributes whose values were truncated away.
     dropped: u64,
 }
 
@@ -160,7 +160,7 @@ impl<'c> Pairs<'c> {
                 for (key, value) in members {
                     match self.any(value, key) {
                         Some(value) => out.list.push(json!({"key": key, "value": value})),
-                        // The SDK takes no attribute without a value.
+                        // The SDK accepts no attribute without a value, so `undefined` is not a lost one.
                         None => out.dropped += u64::from(*value != Shown::Undefined),
                     }
                 }
@@ -171,7 +171,7 @@ impl<'c> Pairs<'c> {
         out
     }
 
-    /// A value; `None` where none is shown.
+    /// Converts a value; `None` if node shows none.
     fn any(&mut self, shown: &'c Shown, place: &'c str) -> Option<Value> {
         Some(match shown {
             Shown::Undefined => return None,

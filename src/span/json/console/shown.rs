@@ -1,33 +1,32 @@
-//! Values as node's `util.inspect` shows them.
+//! Values in the format of node's `util.inspect`.
 
-/// Deeper than node shows of a span unless it is asked to; what is deeper is not read. OTLP/JSON has up to four levels for each.
-const DEEPEST: usize = 32;
+/// Maximum nesting, well above node's default for spans. OTLP/JSON needs up to four levels for each.
+const MAX_DEPTH: usize = 32;
 
-/// The most bytes of what is before a brace.
-const LONGEST_NAME: usize = 200;
+/// Maximum bytes of what precedes a brace.
+const MAX_NAME_BYTES: usize = 200;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shown {
     Undefined,
     Null,
     Bool(bool),
-    /// A number as it is written.
+    /// The number as it was printed.
     Number(String),
-    /// A text, and whether node left out its end.
+    /// The text, and whether node truncated it.
     Text(String, bool),
-    /// The items of a list, and whether node left out its end.
+    /// The items of a list, and whether node truncated it.
     List(Vec<Shown>, bool),
-    /// Members in their order.
+    /// The members in their order.
     Object(Vec<(String, Shown)>),
-    /// What node shows no value of: `[Object]`, `[Circular *1]`, `[Function: f]`.
+    /// A placeholder without the value: `[Object]`, `[Circular *1]`, `[Function: f]`.
     Cut,
 }
 
-/// What is open while a value is read.
+/// A list or object that is still being read.
 enum Open {
     List(Vec<Shown>, bool),
-    /// With the key of the next value; items of a set have none.
+    /// The members, the key of the next value, and the items of a set, which have no keys.
     Object(Vec<(String, Shown)>, Option<String>, Vec<Shown>),
 }
 
@@ -54,14 +53,14 @@ impl Shown {
         }
     }
 
-    /// Reads one value that is all of the text.
+    /// Parses a text that holds exactly one value.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Parser { text, at: 0 };
         let mut open: Vec<Open> = Vec::new();
         loop {
             let value = match reader.begin(&mut open)? {
                 Begun::Open => {
-                    if open.len() > DEEPEST {
+                    if open.len() > MAX_DEPTH {
                         return None;
                     }
                     continue;
@@ -101,19 +100,19 @@ impl Open {
 }
 
 enum Begun {
-    /// A list or an object, which is open now.
+    /// A list or object was opened.
     Open,
     Value(Shown),
-    /// The end of what is open.
+    /// The innermost list or object was closed.
     Closed,
 }
 
-struct Reader<'t> {
+struct Parser<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> Parser<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -124,10 +123,10 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// What is next, no longer than a name of node's: whatever is searched for in it, the work is bounded.
+    /// The rest of the line, at most as long as the longest name of node's, so that searches in it are bounded.
     fn near(&self) -> &'t str {
         let rest = self.rest();
-        let near = rest.get(..rest.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
+        let near = rest.get(..rest.floor_char_boundary(MAX_NAME_BYTES)).unwrap_or_default();
         near.split('\n').next().unwrap_or_default()
     }
 
@@ -136,7 +135,7 @@ impl<'t> Reader<'t> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// What is next: a value, or an end.
+    /// Reads the start or all of a value, or a closing bracket.
     fn begin(&mut self, open: &mut Vec<Open>) -> Option<Begun> {
         self.space();
         match open.last_mut() {
@@ -187,7 +186,7 @@ impl<'t> Reader<'t> {
         near.starts_with('<') && near.split_once('>').is_some_and(|(items, _)| items.contains(" empty item"))
     }
 
-    /// A key with what is after it; `None` where a value is next, as in a set.
+    /// Reads a key and its separator; `None` if a value follows, as in a set.
     #[expect(clippy::option_option, reason = "no key is not a broken one")]
     fn key(&mut self) -> Option<Option<String>> {
         let before = self.at;
@@ -214,7 +213,7 @@ impl<'t> Reader<'t> {
         Some(None)
     }
 
-    /// Skips the name of a class, and of what is referred to: `Resource {`, `Map(1) {`, `[Object: null prototype] {`, `<ref *1> {`.
+    /// Skips class names and references: `Resource {`, `Map(1) {`, `[Object: null prototype] {`, `<ref *1> {`.
     fn class(&mut self) {
         let line = self.near();
         let Some(end) = line
@@ -240,7 +239,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A text, a number, a word, or what node cut.
+    /// Reads a text, number or word, or a truncated value.
     fn plain(&mut self) -> Option<Shown> {
         let rest = self.rest();
         if rest.starts_with(['\'', '"', '`']) {
@@ -269,7 +268,7 @@ impl<'t> Reader<'t> {
                 if number.parse::<f64>().is_ok() {
                     Shown::Number(number.to_owned())
                 } else {
-                    // A time.
+                    // A timestamp.
                     Shown::Text(word.to_owned(), false)
                 }
             }
@@ -280,7 +279,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// A text in its pieces: `'a\n' +` and the next one on its line.
+    /// Reads a text that may continue on further lines: `'a\n' +`.
     fn text(&mut self) -> Option<Shown> {
         let mut out = self.quoted()?;
         loop {
@@ -301,7 +300,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// To the end of the item, which may be on the line of its list: `[ 1, ... 3 more items ]`.
+    /// Skips to the end of the item, which may share a line with its list: `[ 1, ... 3 more items ]`.
     fn skip_bare(&mut self) {
         let rest = self.rest();
         let end = rest.find([',', '\n', ']', '}']).unwrap_or(rest.len());
@@ -336,7 +335,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A letter by its number; half a surrogate pair is no letter.
+/// The character with this code; half a surrogate pair becomes the replacement character.
 fn code(letters: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {
     let mut number = 0;
     for _ in 0..digits {

@@ -1,6 +1,6 @@
-//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter, of SigNoz, of OpenSearch's Data
-//! Prepper, of CloudWatch's `aws/spans` and of Logfire's `records`, and what test suites and programs write of `ReadableSpan`s in their own
-//! way. Every field has the spelling of one of these.
+//! Spans whose ids and fields are side by side, with attributes as a map: rows of ClickHouse's exporter, SigNoz, OpenSearch's Data Prepper,
+//! CloudWatch's `aws/spans` and Logfire's `records`, and `ReadableSpan`s as test suites and programs write them. Each field has the
+//! spelling of one of these.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ const END: [&str; 6] = [
     "end_time_unix_nano",
     "endTimeUnixMs",
 ];
-/// In nanoseconds, or in ISO 8601.
+/// In nanoseconds or ISO 8601.
 const DURATION: [&str; 7] = [
     "duration_ns",
     "durationNano",
@@ -53,7 +53,7 @@ const DURATION: [&str; 7] = [
     "duration",
 ];
 const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
-/// SigNoz has a map for each type of value.
+/// SigNoz has one map per type of value.
 const ATTRIBUTES: [&str; 10] = [
     "attributes",
     "span_attributes",
@@ -77,7 +77,7 @@ const RESOURCE: [&str; 6] = [
 const SCOPE_NAME: [&str; 3] = ["ScopeName", "scope_name", "otel_scope_name"];
 const SCOPE_VERSION: [&str; 3] = ["ScopeVersion", "scope_version", "otel_scope_version"];
 const EVENTS: [&str; 4] = ["events", "span_events", "Events", "otel_events"];
-/// Data Prepper has the members of the status side by side with the other fields.
+/// Data Prepper has the members of the status next to the other fields.
 const STATUS_CODE: [&str; 5] = ["status_code", "statusCode", "StatusCode", "otel_status_code", "status.code"];
 const STATUS_MESSAGE: [&str; 5] = [
     "status_message",
@@ -87,7 +87,7 @@ const STATUS_MESSAGE: [&str; 5] = [
     "status.message",
 ];
 
-/// All of these, and what is read beside them.
+/// All keys above, and others that are read.
 const READ: [&[&str]; 15] = [
     &TRACE_ID,
     &SPAN_ID,
@@ -106,7 +106,7 @@ const READ: [&[&str]; 15] = [
     &STATUS_MESSAGE,
 ];
 const BESIDE: [&str; 17] = [
-    // What SigNoz and Data Prepper derive from other columns.
+    // SigNoz and Data Prepper derive these from other columns.
     "traceGroup",
     "traceGroupFields",
     "ts_bucket_start",
@@ -125,7 +125,7 @@ const BESIDE: [&str; 17] = [
     "serviceName",
     "service_name",
 ];
-/// Data Prepper writes an attribute as a field, with `@` for each dot of its key.
+/// Data Prepper writes an attribute as a field, with `@` for every dot in its key.
 const OWN_FIELDS: &str = "span.attributes.";
 const RESOURCE_FIELDS: &str = "resource.attributes.";
 const OF_EVENT: [&str; 13] = [
@@ -144,14 +144,14 @@ const OF_EVENT: [&str; 13] = [
     "body",
 ];
 
-/// The span as `ResourceSpans`. Other fields of the row are attributes.
+/// Converts a span to `ResourceSpans`. Other fields of the row become attributes.
 pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     let map = value.as_object().filter(|_| is_span(value))?;
     let text = |keys: &[&str]| get(map, keys).and_then(Value::as_str);
     let start = moment(get(map, &START)?)?;
     let took = || {
         let took = get(map, &DURATION).and_then(duration)?;
-        // A duration that names no unit is in that of a start that is a number (Traceloop: milliseconds).
+        // A duration without a unit has the unit of a numeric start (Traceloop: milliseconds).
         let is_in_unit_of_start = ["duration", "Duration"]
             .iter()
             .any(|key| map.get(*key).is_some_and(Value::is_number));
@@ -169,7 +169,7 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
         .or_else(|| get(map, &STATUS_CODE))
         .or(status.filter(|status| status.is_string()));
     let message = of_status(&["message", "description"]).or_else(|| get(map, &STATUS_MESSAGE));
-    // AgentOps has both, one of them empty.
+    // AgentOps has both keys, one of them empty.
     let own = ATTRIBUTES.iter().filter_map(|key| map.get(*key).filter(is_said));
     let mut own = Attributes(own.flat_map(|own| attributes(Some(own))).collect());
     own.0.extend(fields(map, OWN_FIELDS));
@@ -203,7 +203,7 @@ fn is_said(value: &&Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
 }
 
-/// The scope of a span or a log record: an object, its name alone, or columns.
+/// The scope of a span or log record: an object, only its name, or columns.
 pub(super) fn scope(map: &Map<String, Value>) -> Value {
     let scope = ["scope", "instrumentation_scope", "instrumentationScope", "instrumentationLibrary"]
         .iter()
@@ -219,7 +219,7 @@ pub(super) fn scope(map: &Map<String, Value>) -> Value {
     })
 }
 
-/// The attributes of the resource of a span or a log record.
+/// The resource attributes of a span or log record.
 pub(super) fn resource(map: &Map<String, Value>) -> Vec<Value> {
     let resource = map
         .get("resource")
@@ -233,13 +233,13 @@ pub(super) fn resource(map: &Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Attributes that are fields of the row, by what their names begin with.
+/// Attributes that are fields of the row, by a prefix of their names.
 fn fields<'m>(map: &'m Map<String, Value>, prefix: &'m str) -> impl Iterator<Item = Value> + 'm {
     map.iter()
         .filter_map(move |(name, value)| Some(pair(&name.strip_prefix(prefix)?.replace('@', "."), any(value))))
 }
 
-/// A map, JSON text of one, or OTLP's own list.
+/// Reads a map, JSON text of one, or OTLP's own list.
 pub(super) fn attributes(value: Option<&Value>) -> Vec<Value> {
     match value {
         Some(Value::Array(list)) if list.iter().all(|pair| pair.get("key").is_some()) => list.clone(),
@@ -267,18 +267,18 @@ pub(super) fn attributes(value: Option<&Value>) -> Vec<Value> {
     }
 }
 
-/// Whether these are the numbered entities of Monocle's spans (`entity.1.name`), which Okahu's exports have as a list.
+/// Whether these are the numbered entities of Monocle's spans (`entity.1.name`), which Okahu exports as a list.
 fn is_entities(value: &Value) -> bool {
     let is_entity = |entity: &Value| entity.get("type").is_some_and(Value::is_string);
     value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_entity))
 }
 
-/// Whether attributes are in one another by the parts of their keys.
+/// Whether attributes are nested by the parts of their keys.
 fn is_nested(map: &Map<String, Value>) -> bool {
     map.values().any(Value::is_object) && !map.keys().any(|key| key.contains(['.', ':']))
 }
 
-/// Nanoseconds of a number of them, or of a duration in ISO 8601.
+/// Reads a duration in nanoseconds or ISO 8601.
 fn duration(value: &Value) -> Option<u64> {
     let of_text = |text: &str| {
         let number = text.parse::<u64>().ok();
@@ -288,14 +288,14 @@ fn duration(value: &Value) -> Option<u64> {
 }
 
 fn event(event: &Value) -> Option<Value> {
-    // SigNoz has the JSON text of each.
+    // SigNoz stores each event as JSON text.
     let opened: Option<Value> = event.as_str().and_then(|text| serde_json::from_str(text).ok());
     let event = opened.as_ref().unwrap_or(event);
     let map = event.as_object()?;
     let name = get(map, &["name", "event_name", "Name", "body.name"]);
     let time = get(map, &["timeUnixNano", "time_unix_nano", "timestamp", "time", "Timestamp"]).and_then(moment);
     let own = get(map, &["attributes", "Attributes", "attributeMap"]);
-    // Bodies of log records that were joined to their span.
+    // The body of a log record that was joined to its span.
     let body = map.get("body").filter(|body| !body.is_null()).map(|body| json!({ "body": body }));
     let mut all = Attributes(attributes(own));
     all.0.extend(pairs(body.as_ref()));

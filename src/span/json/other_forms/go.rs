@@ -1,4 +1,4 @@
-//! What the Go SDK's `stdouttrace` prints.
+//! Spans printed by the Go SDK's `stdouttrace`.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn of_span(span: &Value) -> Option<Value> {
             )
         })
         .collect();
-    // Versions before 1.32 have the scope under its old name alone.
+    // Versions before 1.32 only use the scope's old name.
     let scope = ["InstrumentationScope", "InstrumentationLibrary"]
         .into_iter()
         .find_map(|name| span.get(name));
@@ -69,7 +69,7 @@ fn attributes(list: Option<&Value>) -> Vec<Value> {
     list.filter_map(one).collect()
 }
 
-/// A value by its type: a whole number is one also where it is a float.
+/// Converts a value by its type: an integer type may be written as a float.
 fn typed(kind: &str, value: &Value) -> Value {
     let each = |kind: &str| {
         let items = value.as_array().into_iter().flatten();

@@ -1,11 +1,11 @@
-//! What Jaeger's page and API give out: a trace's spans, and its processes by their ids.
+//! Traces of Jaeger's API and UI: spans, and processes by id.
 
 use serde_json::{Value, json};
 
 use super::pieces::{any, list, nanos_of_micros, padded, pair};
 use super::tags::{Tags, is_service_name};
 
-/// A trace of Jaeger: spans, and processes by their ids.
+/// Converts a Jaeger trace: spans, and processes by id.
 pub(super) fn of_trace(trace: &Value) -> Option<Vec<Value>> {
     let spans = trace.get("spans")?.as_array()?;
     let processes = trace.get("processes").and_then(Value::as_object);
@@ -92,7 +92,7 @@ fn jaeger_event(log: &Value) -> Value {
     json!({"timeUnixNano": nanos_of_micros(time), "name": name, "attributes": attributes})
 }
 
-/// Jaeger writes whole numbers as text where they are large, and records their type.
+/// Jaeger writes large integers as text and records the type.
 fn jaeger_value(tag: &Value, value: &Value) -> Value {
     match (tag.get("type").and_then(Value::as_str), value) {
         (Some("int64"), Value::String(_)) => json!({"intValue": value}),

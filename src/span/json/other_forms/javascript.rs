@@ -1,11 +1,11 @@
-//! `ReadableSpan`s of the JavaScript SDK as JSON: what its in-memory exporter and exporters to files have, such as VS Code's Copilot Chat.
+//! `ReadableSpan`s of the JavaScript SDK as JSON, from its in-memory exporter or file exporters such as VS Code's Copilot Chat.
 
 use serde_json::{Map, Value, json};
 
 use super::flat;
 use super::pieces::pairs;
 
-/// Whether an object has the context of a span beside its fields.
+/// Whether an object has a span's context among its fields.
 pub(super) fn is_span(value: &Value) -> bool {
     context(value).is_some_and(|context| context.get("spanId").is_some()) && value.get("startTime").is_some()
 }
@@ -14,10 +14,10 @@ fn context(value: &Value) -> Option<&Value> {
     value.get("spanContext").or_else(|| value.get("_spanContext"))
 }
 
-/// The span as `ResourceSpans`.
+/// Converts a span to `ResourceSpans`.
 pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     let context = context(value)?;
-    // What is private to the SDK repeats other fields, but for what it dropped.
+    // Private fields of the SDK repeat others, except for the dropped counts.
     let is_own = |name: &str, value: &Value| match name {
         "spanContext" | "parentSpanContext" | "duration" | "ended" | "links" | "resource" | "kind" => false,
         _ if name.contains("dropped") => value.as_u64() != Some(0),
@@ -35,7 +35,7 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     if let Some(parent) = value.pointer("/parentSpanContext/spanId") {
         span.insert("parentSpanId".to_owned(), parent.clone());
     }
-    // The SDK counts from internal, OTLP from unspecified.
+    // The SDK numbers kinds from internal, OTLP from unspecified.
     if let Some(kind) = value.get("kind").and_then(Value::as_u64) {
         span.insert("kind".to_owned(), kind.saturating_add(1).into());
     }

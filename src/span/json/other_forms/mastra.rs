@@ -1,12 +1,12 @@
-//! A trace as Mastra's API and Studio give it out: its own spans, each with its type, input, output and attributes. Each becomes a span
-//! with the attributes that `@mastra/otel-exporter` writes.
+//! Traces of Mastra's API and Studio: spans of its own form, each with type, input, output and attributes. They are converted to spans with
+//! the attributes that `@mastra/otel-exporter` writes.
 
 use serde_json::{Value, json};
 
 use super::pieces::{Attributes, hex_id, list, moment, with_rest};
 use crate::hash::{HashMap, HashSet};
 
-/// What becomes a separate attribute, or a field of the span.
+/// Members that become separate attributes or fields of the span.
 const READ: [&str; 17] = [
     "traceId",
     "spanId",
@@ -48,7 +48,7 @@ pub(super) fn is_span(value: &Value) -> bool {
     has("traceId") && has("spanId") && has("spanType") && has("startedAt")
 }
 
-/// The spans of a trace: those of its calls know their model by the generation around them.
+/// Converts the spans of a trace; calls take their model from the generation around them.
 pub(super) fn of_trace(trace: &Value) -> Option<Vec<Value>> {
     let spans = || list(trace, "spans");
     let of = |span: &Value, key: &str| span.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -70,7 +70,7 @@ pub(super) fn of_trace(trace: &Value) -> Option<Vec<Value>> {
         .collect()
 }
 
-/// One span. `around`: the generation that a step is of. `is_sum`: its counts are those of its steps.
+/// Converts a span. `around` is the generation that a step belongs to. `is_sum` means that its counts are those of its steps.
 fn span(span: &Value, around: Option<&Value>, is_sum: bool) -> Option<Value> {
     if !is_span(span) {
         return None;

@@ -1,11 +1,11 @@
-//! Attributes, ids, times and status of OTLP/JSON, from what other forms have.
+//! Builds OTLP/JSON attributes, ids, times and status from other forms.
 
 use serde_json::{Map, Value, json};
 
 use crate::span::json::derived_ids::derived;
 use crate::span::json::fields::base64_bytes;
 
-/// The attributes of a span that a backend has in its own fields.
+/// Attributes for data that a backend has in its own fields.
 #[derive(Default)]
 pub(super) struct Attributes(pub(super) Vec<Value>);
 
@@ -14,7 +14,7 @@ impl Attributes {
         self.0.push(pair(key, json!({"stringValue": text})));
     }
 
-    /// Text as it is, all else as JSON text. Null is nothing.
+    /// Adds text unchanged and other values as JSON text; skips null.
     pub(super) fn json(&mut self, key: &str, value: Option<&Value>) {
         match value {
             None | Some(Value::Null) => {}
@@ -23,13 +23,13 @@ impl Attributes {
         }
     }
 
-    /// Of its own type. Null is nothing.
+    /// Adds a value in its own type; skips null.
     pub(super) fn value(&mut self, key: &str, value: Option<&Value>) {
         let value = value.filter(|value| !value.is_null());
         self.0.extend(value.map(|value| pair(key, any(value))));
     }
 
-    /// The members of an object, each under its own key: scalars as they are, others as JSON text.
+    /// Adds each member of an object under its own key: scalars unchanged, others as JSON text.
     pub(super) fn members(&mut self, prefix: &str, value: Option<&Value>) {
         let Some(Value::Object(map)) = value else {
             return self.json(prefix.trim_end_matches('.'), value);
@@ -44,7 +44,7 @@ impl Attributes {
     }
 }
 
-/// Fields that nothing reads stay attributes.
+/// Adds fields that nothing reads as attributes.
 pub(super) fn with_rest(value: &Value, is_read: impl Fn(&str) -> bool, prefix: &str, attributes: &mut Attributes) {
     let is_empty = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
@@ -60,7 +60,7 @@ pub(super) fn with_rest(value: &Value, is_read: impl Fn(&str) -> bool, prefix: &
     }
 }
 
-/// An id of so many hexadecimal digits: that of a UUID or of base64 where it is one, else one that is derived from the text.
+/// An id with this many hexadecimal digits: decoded if the text is a UUID or base64, else derived from the text.
 pub(super) fn id(text: &str, digits: usize) -> String {
     let plain: String = text.chars().filter(|char| *char != '-').collect();
     let is_hex = plain.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -73,30 +73,30 @@ pub(super) fn id(text: &str, digits: usize) -> String {
     }
 }
 
-/// Nanoseconds since 1970 of a time in ISO 8601; without an offset it is UTC.
+/// Nanoseconds since 1970 from an ISO 8601 time; without an offset it counts as UTC.
 pub(super) fn nanos(text: &str) -> Option<String> {
     let stamp = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
     u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(|nanos| nanos.to_string())
 }
 
-/// An id in hexadecimal digits, in decimal as Python has it, or any text.
+/// Reads an id in hexadecimal, in decimal as in Python, or as any text.
 pub(super) fn hex_id(value: &Value, digits: usize) -> Option<String> {
     match value {
         Value::Number(number) => match number.as_u64() {
             Some(id) => Some(format!("{id:0digits$x}")),
-            // Beyond 64 bits: the spans of a trace have the same.
+            // Beyond 64 bits, derive one: the spans of a trace then share it.
             None => Some(derived(&number.to_string(), digits)),
         },
         value => value.as_str().map(|text| id(text.trim_start_matches("0x"), digits)),
     }
 }
 
-/// Nanoseconds since 1970 of a time in ISO 8601, or of a number in the unit that gives it a year of our time.
+/// Nanoseconds since 1970 from an ISO 8601 time, or from a number in the unit that makes it a present-day time.
 pub(super) fn moment(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
-        // Seconds and nanoseconds, as the SDK of JavaScript has it.
+        // Seconds and nanoseconds, as in the JavaScript SDK.
         Value::Array(parts) => {
             let [seconds, nanos] = [parts.first()?.as_u64()?, parts.get(1)?.as_u64()?];
             return Some(seconds.saturating_mul(1_000_000_000).saturating_add(nanos).to_string());
@@ -113,7 +113,7 @@ pub(super) fn moment(value: &Value) -> Option<String> {
     Some(whole.saturating_mul(unit(whole)).to_string())
 }
 
-/// How many nanoseconds the unit of a time has: that of seconds, milliseconds, microseconds or nanoseconds with this many digits.
+/// Nanoseconds per unit of a time, judging by its digits: seconds, milliseconds, microseconds or nanoseconds.
 fn unit(time: u64) -> u64 {
     const UNITS: [(u64, u64); 3] = [
         (100_000_000_000, 1_000_000_000),
@@ -123,7 +123,7 @@ fn unit(time: u64) -> u64 {
     UNITS.iter().find(|(end, _)| time < *end).map_or(1, |(_, nanos)| *nanos)
 }
 
-/// Ids may be shorter than OpenTelemetry's, without the zeros before them.
+/// Pads an id that lacks leading zeros.
 pub(super) fn padded(id: &str, digits: usize) -> String {
     format!("{id:0>digits$}")
 }
@@ -160,7 +160,7 @@ pub(super) fn pairs(map: Option<&Value>) -> Vec<Value> {
     map.into_iter().flatten().map(|(key, value)| pair(key, any(value))).collect()
 }
 
-/// A plain value as OTLP/JSON wraps it.
+/// Wraps a plain value as in OTLP/JSON.
 pub(super) fn any(value: &Value) -> Value {
     match value {
         Value::Null => json!({}),
@@ -173,8 +173,8 @@ pub(super) fn any(value: &Value) -> Value {
     }
 }
 
-/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
-/// the like was sent as one JSON text, which reads the same in both forms.
+/// Flattens attributes nested by the parts of their keys: `llm.input_messages.0.message.role`. Values below `metadata` and the like were
+/// sent as one JSON text, which reads the same in both forms.
 pub(super) fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
     for (key, value) in map {
         let key = if prefix.is_empty() {

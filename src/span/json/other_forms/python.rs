@@ -1,18 +1,18 @@
-//! What the Python SDK writes to its console, and what Phoenix exports.
+//! Spans from the Python SDK's console exporter and from Phoenix.
 
 use serde_json::{Map, Value, json};
 
 use super::pieces::{any, flatten, hex_id, kind_number, list, moment, pair, pairs, status_number};
 
-/// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
-/// status beside it and may have attributes in one another.
+/// Converts a span from the Python SDK's `ReadableSpan.to_json`, as printed by `ConsoleSpanExporter`, or from Phoenix, which keeps the
+/// status separately and may nest attributes.
 pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
     let context = span.get("context")?;
     let id = |value: &Value, name: &str| match value.get(name)? {
         Value::String(text) => Some(text.trim_start_matches("0x").to_owned()),
         number => hex_id(number, if name == "trace_id" { 32 } else { 16 }),
     };
-    // What pandas writes without `date_format` is a number.
+    // pandas writes times as numbers unless given a `date_format`.
     let time = |value: &Value, name: &str| moment(value.get(name)?);
     let whole = Value::Object(span.clone());
     let start = time(&whole, "start_time")?;
@@ -73,7 +73,7 @@ pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
     }))
 }
 
-/// A row of Phoenix's table of spans (`get_spans_dataframe`) as the span that it was made of.
+/// Converts a row of Phoenix's table of spans (`get_spans_dataframe`) back to a span.
 pub(super) fn of_row(row: &Map<String, Value>) -> Map<String, Value> {
     let (mut span, mut context, mut attributes) = (Map::new(), Map::new(), Map::new());
     for (column, value) in row.iter().filter(|(_, value)| !value.is_null()) {
@@ -85,7 +85,7 @@ pub(super) fn of_row(row: &Map<String, Value>) -> Map<String, Value> {
             span.insert(column.clone(), value.clone());
         }
     }
-    // The column is there for spans of other programs, too.
+    // The column also exists for spans of other programs.
     span.entry("span_kind").or_insert_with(|| "UNKNOWN".into());
     span.insert("context".to_owned(), context.into());
     span.insert("attributes".to_owned(), attributes.into());

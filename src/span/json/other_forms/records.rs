@@ -1,5 +1,5 @@
-//! Log records with their ids and fields side by side and attributes as a map: what AgentCore's runtime writes to CloudWatch beside the spans
-//! of `aws/spans`, rows of ClickHouse's exporter, what Python's SDK prints. Every field has the spelling of one of these.
+//! Log records whose ids and fields are side by side, with attributes as a map: from AgentCore's runtime in CloudWatch next to the spans of
+//! `aws/spans`, rows of ClickHouse's exporter, and the Python SDK. Each field has the spelling of one of these.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const FLAGS: [&str; 4] = ["flags", "traceFlags", "trace_flags", "TraceFlags"];
 const ATTRIBUTES: [&str; 3] = ["attributes", "logAttributes", "LogAttributes"];
 const EVENT_NAME: [&str; 3] = ["eventName", "event_name", "EventName"];
 
-/// All of these, and what is read beside them.
+/// All keys above, and others that are read.
 const READ: [&[&str]; 11] = [
     &BODY,
     &TIME,
@@ -49,15 +49,14 @@ const READ: [&[&str]; 11] = [
     ],
 ];
 
-/// Whether an object has a log record's time and body, and says more of it than that: a severity, or the span that it is of. A span has
-/// a start and a name.
+/// Whether an object has a log record's time and body along with a severity or span. A span has a start and a name instead.
 pub(super) fn is_record(value: &Value) -> bool {
     let Some(map) = value.as_object() else { return false };
     let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     has(&BODY) && (has(&TIME) || has(&OBSERVED)) && (has(&SEVERITY) || has(&SPAN_ID) || has(&OBSERVED))
 }
 
-/// The record as `ResourceLogs`. Other fields are attributes.
+/// Converts a record to `ResourceLogs`. Other fields become attributes.
 pub(super) fn of_record(value: &Value) -> Option<Vec<Value>> {
     let map = value.as_object()?;
     let mut own = Attributes(attributes(get(map, &ATTRIBUTES)));
@@ -80,7 +79,7 @@ pub(super) fn of_record(value: &Value) -> Option<Vec<Value>> {
     })])
 }
 
-/// A body as OTLP/JSON wraps it: it may be wrapped already.
+/// Wraps a body as in OTLP/JSON, unless it is wrapped already.
 fn body(body: &Value) -> Value {
     const WRAPPED: [&str; 7] = [
         "stringValue",

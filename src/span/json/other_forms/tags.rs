@@ -1,11 +1,11 @@
-//! Tags of Jaeger's and Zipkin's spans: where OpenTelemetry's exporters and the Collector put what these spans have no other place for.
-//! (opentelemetry.io/docs/specs/otel/common/mapping-to-non-otlp; the Collector's `pkg/translator/jaeger` and `pkg/translator/zipkin`.)
+//! Tags of Jaeger's and Zipkin's spans, in which OpenTelemetry's exporters and the Collector store data that these spans have no field for
+//! (opentelemetry.io/docs/specs/otel/common/mapping-to-non-otlp; the Collector's `pkg/translator/jaeger` and `pkg/translator/zipkin`).
 
 use serde_json::{Map, Value};
 
 use super::pieces::{kind_number, status_number};
 
-/// What tags say of a span beside its attributes.
+/// Facts in tags that are not attributes.
 #[derive(Default)]
 pub(super) struct Tags {
     pub(super) scope: Map<String, Value>,
@@ -15,7 +15,7 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Takes a tag that is no attribute.
+    /// Takes a tag; returns false if it is an attribute.
     pub(super) fn take(&mut self, key: &str, value: &Value) -> bool {
         let Some(text) = value.as_str() else {
             let is_error = key == "error" && *value == Value::Bool(true);
@@ -32,25 +32,25 @@ impl Tags {
             "error" if text == "true" => self.fail(),
             "span.kind" => self.kind = Some(kind_number(text)),
             "w3c.tracestate" => self.trace_state = Some(text.to_owned()),
-            // How a span was stored, and where its service's name came from.
+            // How a span was stored, and the source of the service's name.
             "internal.span.format" | "otlp.service.name.source" => {}
             _ => return false,
         }
         true
     }
 
-    /// The status is an error, unless it says otherwise itself.
+    /// Marks the status as an error, unless it has a code.
     pub(super) fn fail(&mut self) {
         self.status.entry("code").or_insert_with(|| status_number("ERROR").into());
     }
 }
 
-/// Whether a service has this name, or the exporter found none.
+/// Whether this is a service's name, rather than the exporter's placeholder.
 pub(super) fn is_service_name(name: &Value) -> bool {
     !matches!(name.as_str(), None | Some("" | "OTLPResourceNoServiceName"))
 }
 
-/// What keys of resources begin with in OpenTelemetry's conventions; Zipkin's spans have them among their own.
+/// Prefixes of resource keys in OpenTelemetry's conventions; Zipkin's spans have these among their own tags.
 const OF_RESOURCE: [&str; 22] = [
     "service.name",
     "service.version",
@@ -76,7 +76,7 @@ const OF_RESOURCE: [&str; 22] = [
     "gcp.cloud_run.",
 ];
 
-/// Whether the conventions have a key for resources.
+/// Whether the conventions define a key for resources.
 pub(super) fn is_of_resource(key: &str) -> bool {
     OF_RESOURCE.iter().any(|known| key.starts_with(known))
 }

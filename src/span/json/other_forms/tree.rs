@@ -1,9 +1,9 @@
-//! Lists of spans of one trace: spans within spans, as TRAIL and Patronus export them, maps of spans by their ids, as Genkit stores
-//! them, spans whose trace is named once, as AgentOps has it, and pages of the APIs of Traceloop, AgentCore and Logfire.
+//! Lists of spans of one trace: nested spans, as exported by TRAIL and Patronus, maps of spans by id, as stored by Genkit, spans whose
+//! trace is named once, as in AgentOps, and pages of the APIs of Traceloop, AgentCore and Logfire.
 
 use serde_json::{Map, Value};
 
-/// The spans, each with its trace and its parent; `None` where there is no list.
+/// The spans, each with its trace and parent; `None` if there is no list.
 pub(super) fn spans(whole: &Map<String, Value>) -> Option<Vec<Value>> {
     let listed = ["spans", "root_spans", "sessionSpans", "rows"]
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn spans(whole: &Map<String, Value>) -> Option<Vec<Value>> {
     let of_whole = || whole.get("trace_id").or_else(|| whole.get("traceId"));
     let trace = of_whole().or_else(|| whole.get("trace")?.get("trace_id"));
     let mut out = Vec::new();
-    // Depth first, without a call per level: a tree may be as deep as its text is long.
+    // Depth first without recursion: a tree may be as deep as its text is long.
     let mut waiting: Vec<(&Value, Option<&Value>)> = list.into_iter().rev().map(|span| (span, None)).collect();
     while let Some((span, parent)) = waiting.pop() {
         let Some(fields) = span.as_object() else {

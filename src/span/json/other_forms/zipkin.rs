@@ -1,4 +1,4 @@
-//! What Zipkin takes and gives out: spans in a list, with tags of text and annotations.
+//! Spans in Zipkin's format: a list with text tags and annotations.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn is_span(value: &Value) -> bool {
         && (has("localEndpoint") || value.get("timestamp").is_some_and(Value::is_u64))
 }
 
-/// One span, with its service as the resource.
+/// Converts a span, with its service as the resource.
 pub(super) fn of_span(span: &Value) -> Option<Vec<Value>> {
     let text = |name: &str| span.get(name).and_then(Value::as_str);
     let (trace_id, span_id) = (text("traceId")?, text("id")?);
@@ -29,14 +29,14 @@ pub(super) fn of_span(span: &Value) -> Option<Vec<Value>> {
             continue;
         }
         match value {
-            // Zipkin has no other place for what went wrong.
+            // Zipkin has no other field for an error's message.
             Value::String(what) if key == "error" && what != "false" => {
                 told.fail();
                 if !what.is_empty() {
                     told.status.entry("message").or_insert_with(|| value.clone());
                 }
             }
-            // The service is an endpoint's.
+            // The service is that of an endpoint.
             _ if key == "service.name" => {}
             _ if is_of_resource(key) => resource.push(pair(key, any(value))),
             _ => attributes.push(pair(key, any(value))),
