@@ -104,7 +104,7 @@ impl Server {
         let too_large = || Failure::Answer {
             url: url.clone(),
             message: format!(
-                "the answer has more than {LARGEST} bytes; ask for less, or read the data directory with --data-dir on the server's machine"
+                "the answer has more than {MAX_ANSWER_BYTES} bytes; ask for less, or read the data directory with --data-dir on the server's machine"
             ),
         };
         if response.body().content_length().is_some_and(|reported| reported > MAX_ANSWER_BYTES) {
