@@ -11,7 +11,7 @@ pub struct Filter {
     pub traces: Vec<TraceId>,
     /// Only traces whose ids begin with these digits.
     pub id: Option<IdPrefix>,
-    /// Only of this service.
+    /// Only those with items of this service.
     pub service: Option<String>,
     /// Only of this session.
     pub session: Option<String>,
