@@ -76,7 +76,12 @@ fn check_prints_violations_and_tells_them_by_its_status() {
     let output = with_input(&["check", "--format", "invariant", "--json", "-"], bad);
     let line: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     assert_eq!(line["path"], "$[0].tool_call_id");
-    for (input, words) in [(&b"{"[..], "not JSON"), (b"\xff", "not UTF-8"), (b"{}", "JSON without keys")] {
+    for (input, words) in [
+        (&b"{,"[..], "not JSON"),
+        (b"{", "the JSON ends in the middle"),
+        (b"\xff", "not UTF-8"),
+        (b"{}", "JSON without keys"),
+    ] {
         let output = with_input(&["check", "-"], input);
         assert_eq!(code(&output), 1);
         assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));

@@ -1,5 +1,4 @@
 //! The Rust tables of the dialects are those of `semconv/`. `UPDATE=1 cargo test --test semconv` writes them.
-#![cfg(feature = "server")]
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::collections::BTreeMap;
@@ -9,8 +8,32 @@ use std::path::{Path, PathBuf};
 use spanbridge::dialect::rule::{Condition, InverseRule, List, Text};
 use spanbridge::dialect::{Location, Rule, file};
 
+/// Of the crate: `tests/tables` builds these tests, too.
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest
+        .ancestors()
+        .find(|folder| folder.join("semconv").is_dir())
+        .unwrap()
+        .to_owned()
+}
+
+/// What the pages for contributors tell people to run.
+#[test]
+fn the_pages_name_tests_that_are_there() {
+    const COMMAND: &str = "cargo test --manifest-path tests/tables/Cargo.toml --test ";
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let manifest = read("tests/tables/Cargo.toml");
+    for (page, test) in [
+        ("src/docs/adding_a_dialect.md", "semconv"),
+        ("src/docs/adding_a_format.md", "formats"),
+        ("semconv/README.md", "semconv"),
+    ] {
+        let page = read(page);
+        let mut named = page.split(COMMAND).skip(1).map(|rest| rest.split(['`', ' ']).next().unwrap());
+        assert_eq!(named.next(), Some(test));
+        assert!(manifest.contains(&format!("[[test]]\nname = \"{test}\"\n")), "{test}");
+    }
 }
 
 /// The folders of dialects. Forms are no attributes.

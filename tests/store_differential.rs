@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use spanbridge::span::{Span, Status, UnixNanos};
 use spanbridge::store::{Ack, Chunk, Filter, OpenOptions, Order, Store, TraceRow, Unwanted};
 
-use crate::spans::{KEYS, chunks, loose, span, trace};
+use crate::spans::{KEYS, chunks, loose, of_service, span, trace};
 use crate::store_bucket::options;
 
 /// The same random numbers for the same seed.
@@ -44,7 +44,8 @@ impl Request {
             return Self::Loose(format!("session {}", random.below(3)), random.below(12_000));
         }
         let spans = (0..=random.below(4)).map(|_| {
-            let mut span = span(1 + random.byte(12), 1 + random.byte(5));
+            let service = format!("service {}", random.below(4));
+            let mut span = of_service(1 + random.byte(12), 1 + random.byte(5), &service);
             span.start = UnixNanos(span.start.0 + random.below(3) * 700);
             span.end = UnixNanos(span.start.0 + random.below(3_000));
             if random.below(4) == 0 {
@@ -156,7 +157,7 @@ impl<'a> Pair<'a> {
 
     fn list(&self, random: &mut Random) {
         let mut filter = Filter {
-            service: None,
+            service: (random.below(4) == 0).then(|| format!("service {}", random.below(4))),
             session: (random.below(4) == 0).then(|| format!("session {}", random.below(3))),
             since: (random.below(4) == 0).then(|| random.below(13_000)),
             until: (random.below(4) == 0).then(|| random.below(13_000)),

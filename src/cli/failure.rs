@@ -70,6 +70,16 @@ pub(super) enum Failure {
     /// The files of a destination are unusable.
     #[error(transparent)]
     Forward(#[from] ForwardError),
+    /// Another process writes to the data directory.
+    #[error("{path} is in use by {holder}; {advice}", path = path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Which process.
+        holder: String,
+        /// The command that works.
+        advice: String,
+    },
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] StartError),

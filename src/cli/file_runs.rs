@@ -102,11 +102,10 @@ impl FileRuns {
     }
 }
 
-/// Whether `show` and `compare` read this from disk. A folder is not, if its name could be the first digits of an id.
+/// Whether `show` and `compare` read this from the disk: what exists there is no trace, even if its name could be an id.
 pub(super) fn is_input(text: &str) -> bool {
     let path = Path::new(text);
-    let may_be_id = || text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    text == "-" || path.is_file() || path.is_dir() && !may_be_id()
+    text == "-" || path.is_file() || path.is_dir()
 }
 
 /// The error for something that is neither a file nor a run but looks like a path.

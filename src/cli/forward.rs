@@ -10,6 +10,7 @@ use super::data_dir::{default_data_dir, projects_in};
 use super::failure::Failure;
 use super::out::{self, Style, Table};
 use super::serve::not_forwarded;
+use super::settings_file;
 use super::time::moment;
 use crate::access::Project;
 use crate::forward::order::{self, Order};
@@ -34,9 +35,12 @@ Examples:
 pub(super) struct Forward {
     #[command(subcommand)]
     action: Action,
-    /// The data directory [default: $XDG_DATA_HOME/spanbridge].
+    /// The data directory [default: that of --config, else $XDG_DATA_HOME/spanbridge].
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR", global = true)]
     data_dir: Option<PathBuf>,
+    /// The configuration file of `serve`, which names the data directory.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_CONFIG", global = true)]
+    config: Option<PathBuf>,
     /// The project whose spans are forwarded [default: all projects].
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", global = true)]
     project: Option<Project>,
@@ -77,7 +81,11 @@ enum Action {
 
 impl Forward {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let data_dir = self.data_dir.map_or_else(default_data_dir, Ok)?;
+        let data_dir = match (self.data_dir, &self.config) {
+            (Some(data_dir), _) => data_dir,
+            (None, Some(config)) => settings_file::data_dir(config)?.map_or_else(default_data_dir, Ok)?,
+            (None, None) => default_data_dir()?,
+        };
         let projects = self.project.map_or_else(|| projects_in(&data_dir), |project| vec![project]);
         let stores = projects.into_iter().map(|project| Store {
             directory: project.directory(&data_dir),
@@ -150,10 +158,10 @@ impl Stores {
     fn status(&self, as_json: bool) -> Result<(), Failure> {
         if self.stores.iter().all(|store| store.names().is_empty()) {
             out::note("no destinations; start the server with --forward URL");
-        } else {
-            for store in self.stores.iter().filter(|store| store.names().is_empty()) {
-                out::note(&not_forwarded(&store.project));
-            }
+            return Ok(());
+        }
+        for store in self.stores.iter().filter(|store| store.names().is_empty()) {
+            out::note(&not_forwarded(&store.project));
         }
         let mut table = Table::new(&[
             "DESTINATION",

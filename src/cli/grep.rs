@@ -1,5 +1,6 @@
 //! `spanbridge grep`: words in what runs say, with the step and the place.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -58,7 +59,13 @@ impl Grep {
             ..self.select.filter()
         };
         let having = source.having(Some(&self.words), &filter)?;
-        let matches = |listed: &Listed| self.work.matches(listed) && source.has_words(&having, listed);
+        let searched = Cell::new(0);
+        let matches = |listed: &Listed| {
+            self.work.matches(listed) && {
+                searched.set(searched.get() + 1);
+                source.has_words(&having, listed)
+            }
+        };
         let most = if self.limit == 0 { usize::MAX } else { self.limit };
         let mut is_found = false;
         for listed in source.list_where(&filter, true, &matches)? {
@@ -71,6 +78,14 @@ impl Grep {
             }
         }
         out::flush().map_err(|source| Failure::Output { source })?;
+        if !is_found {
+            out::note(&format!(
+                "{}: not found in {} of {}",
+                shown(&self.words, 64),
+                out::many(searched.get(), "trace"),
+                source.place()
+            ));
+        }
         Ok(exit_status(is_found))
     }
 

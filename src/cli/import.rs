@@ -11,10 +11,10 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use serde_json::json;
 
-use super::address::reached_here;
 use super::begin::At;
 use super::data_dir::default_data_dir;
 use super::failure::{Failure, exit_status};
+use super::held::{held, quoted};
 use super::home::Home;
 use super::input::{Batch, Files};
 use super::out;
@@ -210,36 +210,31 @@ impl Import {
         }
     }
 
+    /// The command that gives a server what this one reads.
+    fn instead(&self, Served { scheme, http, .. }: &Served) -> String {
+        if self.home.folders().is_ok_and(|folders| folders.is_some()) {
+            return "it is a server: start it with `serve --watch-sessions`, and it stores these sessions itself".to_owned();
+        }
+        let files: Vec<String> = self.files.paths().iter().map(|file| quoted(file)).collect();
+        format!(
+            "it is a server; send it the files: spanbridge send --to {scheme}://{http} {}",
+            files.join(" ")
+        )
+    }
+
     fn open(&self, rules: Option<Rules>) -> Result<ImportTarget, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
             session_keys: self.files.vocabulary()?.session_keys().to_vec(),
             ..OpenOptions::new(&self.project.directory(&directory))
         };
-        let opened = store::open(&options).inspect_err(|error| {
-            if matches!(error, store::Error::Locked { .. }) {
-                out::note(&beside_another(&directory));
-            }
-        })?;
+        let opened = store::open(&options).map_err(|error| held(error, &directory, |server| self.instead(&server)))?;
         out::recovery(&opened.recovery);
         Ok(ImportTarget {
             store: opened.store,
             session_keys: options.session_keys,
             rules: rules.map(Arc::new),
         })
-    }
-}
-
-/// Alternatives if another process uses the directory.
-fn beside_another(data_dir: &Path) -> String {
-    match Served::announced(data_dir) {
-        Some(Served { scheme, http, api }) => format!(
-            "a server is running; send it the documents: spanbridge send --to {scheme}://{} FILE, or POST them to \
-             {scheme}://{}/api/v1/import/FORMAT (docs: blocks)",
-            reached_here(&http),
-            reached_here(&api)
-        ),
-        None => "another command writes to it; try again when that is done".to_owned(),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Files {
     /// it, none is read. Repeatable.
     #[arg(long, value_name = "DIR", value_parser = stored_content::folder)]
     content_from: Vec<PathBuf>,
-    /// The files to read: spans, log records, documents or session files; a folder with session files; `-` is standard input.
+    /// The files to read: spans, log records, documents or session files; a folder with such files; `-` is standard input.
     #[arg(required = true, value_name = "FILE|FOLDER|-")]
     files: Vec<PathBuf>,
 }
@@ -127,17 +127,23 @@ impl Files {
     fn read_into(&self, batch: &mut Batch<'_>, but: &HashSet<PathBuf>) {
         batch.from = self.from;
         batch.form = self.form.get().cloned();
-        let parts = if self.files.len() > 1 {
-            parts::of(&self.files)
-        } else {
-            HashSet::new()
-        };
-        for file in self.files.iter().filter(|file| !but.contains(*file)) {
-            if parts.contains(&parts::whole_path(file)) {
-                batch.notes.push(format!("{}: read as a part of another document", file.display()));
-                continue;
+        // The files of a folder are told of together.
+        let given = self.files.iter().map(|path| match path.is_dir() {
+            true => (Some(path), batch.sessions_below(path)),
+            false => (None, vec![path.clone()]),
+        });
+        let given: Vec<(Option<&PathBuf>, Vec<PathBuf>)> = given.collect();
+        let parts = parts::of(given.iter().flat_map(|(_, files)| files));
+        let is_part = |file: &PathBuf| !parts.is_empty() && parts.contains(&parts::whole_path(file));
+        for (folder, files) in &given {
+            let files = files.iter().filter(|file| !but.contains(*file));
+            let (read_elsewhere, files): (Vec<_>, Vec<_>) = files.partition(|file| is_part(file));
+            let note = |file: &PathBuf| format!("{}: read as a part of another document", file.display());
+            batch.notes.extend(read_elsewhere.into_iter().map(note));
+            match folder {
+                Some(folder) => batch.read_below(folder, &files),
+                None => files.into_iter().for_each(|file| batch.read(file)),
             }
-            batch.read(file);
         }
         self.read_stored_content(batch);
     }

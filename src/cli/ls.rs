@@ -168,7 +168,7 @@ impl Ls {
         if self.sessions {
             let sessions = self.sessions(&source, limit)?;
             let width = if self.wide { None } else { out::width() };
-            self.print(&sessions, |sessions| session_table(sessions, width))?;
+            self.print(&sessions, |sessions| session_table(sessions, width), || "no sessions".to_owned())?;
             return Ok(ExitCode::SUCCESS);
         }
         let filter = Filter {
@@ -188,7 +188,7 @@ impl Ls {
             let mut groups = groups.into_list();
             groups.truncate(limit.unwrap_or(usize::MAX));
             let width = if self.wide { None } else { out::width() };
-            self.print(&groups, |groups| failure_table(groups, width))?;
+            self.print(&groups, |groups| failure_table(groups, width), || "no operation failed".to_owned())?;
             return Ok(ExitCode::SUCCESS);
         }
         if let Some((_, by)) = self.by {
@@ -203,7 +203,7 @@ impl Ls {
         }
         self.sort(&mut traces, RUN_SORTS, limit)?;
         let width = if self.wide { None } else { out::width() };
-        self.print(&traces, |traces| trace_table(traces, width))?;
+        self.print(&traces, |traces| trace_table(traces, width), || self.no_traces(&source))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -225,18 +225,31 @@ impl Ls {
         Ok(())
     }
 
-    fn print<T: serde::Serialize>(&self, items: &[T], table: impl Fn(&[T]) -> Table) -> Result<(), Failure> {
+    /// Why no traces are listed, and which command lists some.
+    fn no_traces(&self, source: &Source) -> String {
+        let one = Filter {
+            limit: Some(1),
+            ..Filter::default()
+        };
+        match (source.latest(&one, false), self.work.status) {
+            (Ok(latest), _) if latest.is_empty() => format!("{} has no traces yet", source.place()),
+            (_, Some(Status::Error)) => {
+                "no traces match; --status error finds runs that failed themselves, and `spanbridge ls --failures` also what failed in \
+                 runs that went on"
+                    .to_owned()
+            }
+            _ => "no traces match; `spanbridge ls` without filters lists the latest".to_owned(),
+        }
+    }
+
+    fn print<T: serde::Serialize>(&self, items: &[T], table: impl Fn(&[T]) -> Table, nothing: impl Fn() -> String) -> Result<(), Failure> {
         let failed = |source| Failure::Output { source };
         if self.json {
             for item in items {
                 out::json(serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
             }
         } else if items.is_empty() {
-            out::note(match (self.sessions, self.failures) {
-                (true, _) => "no sessions",
-                (_, true) => "no operation failed",
-                _ => "no traces match",
-            });
+            out::note(&nothing());
         } else {
             for line in table(items).lines() {
                 out::line(&line).map_err(failed)?;

@@ -23,6 +23,7 @@ mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
 mod grep;
+mod held;
 mod home;
 mod import;
 mod input;

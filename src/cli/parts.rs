@@ -12,9 +12,12 @@ use super::decompress::read_bounded;
 use crate::json_tokens::{Kind, Tokens};
 
 /// Files that another one references as its continuation or as a sub-agent's.
-pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
+pub(super) fn of<'p>(files: impl Iterator<Item = &'p PathBuf> + Clone) -> HashSet<PathBuf> {
     let mut parts = HashSet::new();
-    for file in files.iter().filter(|file| file.as_os_str() != "-") {
+    if files.clone().nth(1).is_none() {
+        return parts;
+    }
+    for file in files.filter(|file| file.as_os_str() != "-") {
         // A pipe can be read only once.
         if !fs::metadata(file).is_ok_and(|about| about.is_file()) {
             continue;

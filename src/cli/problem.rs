@@ -48,11 +48,8 @@ pub(super) enum Problem {
     Document { file: String, source: DisassembleError },
     #[error("{}", out::with_causes(source))]
     Session { source: SessionError },
-    #[error(
-        "{folder}: no session files of a coding agent below this folder; spanbridge reads those of {clients}",
-        clients = Client::names()
-    )]
-    NoSessions { folder: String },
+    #[error("{folder}: no file below this folder is one that spanbridge reads; name one of them to see why")]
+    NoInput { folder: String },
     #[error(
         "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, \
          messages and logs in the forms that `spanbridge forms` lists (--form FILE adds one of your own), and session files of {clients}{near}",
@@ -75,6 +72,11 @@ pub(super) enum Problem {
 }
 
 impl Problem {
+    /// Whether the file is none that is read.
+    pub(super) fn is_of_no_input(&self) -> bool {
+        matches!(self, Self::Foreign { .. } | Self::Protobuf { offset: 0, .. })
+    }
+
     /// Whether the rest of the file was read.
     pub(super) fn is_of_a_part(&self) -> bool {
         match self {

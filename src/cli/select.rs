@@ -22,7 +22,7 @@ pub(super) struct Select {
     /// Only traces that started before this time.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<u64>,
-    /// Only traces of this service (`service.name`).
+    /// Only traces in which this service (`service.name`) takes part.
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
 }

@@ -19,7 +19,8 @@ use crate::forward::{DestinationText, Dialect, Health, Logs, Protocol, Sample};
 
 const EXAMPLES: &str = "\
 The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are \
-decoded and encoded again, so fields that OTLP does not define are not sent.
+decoded and encoded again, so fields that OTLP does not define are not sent. The ids of a document's spans are derived from the document: \
+imported and sent to a spanbridge, it is one run there, though both copies of its spans are stored.
 
 Examples:
   spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json     as Phoenix reads them

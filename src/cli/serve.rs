@@ -21,7 +21,7 @@ use super::out;
 use super::session_store::SessionStore;
 use super::settings_file;
 use super::settings_sources::{Sources, effective, wait_for_restart};
-use super::source::is_spanbridge;
+use super::source::{DEFAULT_SERVER, is_spanbridge};
 use super::variables;
 use super::watch;
 use crate::access::Project;
@@ -321,7 +321,14 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
     } else {
         "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN"
     };
-    let [to_http, to_grpc] = [http, grpc].map(|address| reached_here(&address.to_string()));
+    let [to_http, to_grpc, to_api] = [http, grpc, api].map(|address| reached_here(&address.to_string()));
+    let to_api = format!("{scheme}://{to_api}");
+    // Commands look there by default.
+    let server = if to_api == DEFAULT_SERVER {
+        String::new()
+    } else {
+        format!(" --server {to_api}")
+    };
     format!(
         "serving, data in {}\n\
          \n  OTLP/gRPC  {scheme}://{grpc}\
@@ -332,7 +339,8 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}{}\
          \n\n\
-         Then run spanbridge ls, spanbridge show TRACE or spanbridge export --to FORMAT. Ctrl-C stops the server.\n",
+         Then run spanbridge ls{server}, spanbridge show TRACE{server} or spanbridge export --to FORMAT{server}. Ctrl-C stops the \
+         server.\n",
         config.place(),
         destinations(config)
     )

@@ -148,7 +148,8 @@ pub(super) struct Settings {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
     pub(super) semconv: Option<PathBuf>,
-    /// A file with prices of models, for calls whose spans record tokens and no cost.
+    /// A YAML file with prices of models, for calls whose spans record tokens and no cost. A line is a model and its US dollars for a
+    /// million tokens: `gpt-4o*: { input: 2.5, cache_read: 1.25, output: 10 }`.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_PRICES")]
     pub(super) prices: Option<PathBuf>,
     /// Set the default of a format's option, for requests that do not set it; `spanbridge formats` lists the options.

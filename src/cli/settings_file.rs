@@ -1,7 +1,7 @@
 //! Reads and prints settings as TOML. Error messages never repeat a value, which may be a secret.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use toml::{Table, Value};
@@ -50,6 +50,12 @@ pub(super) fn read(path: &Path) -> Result<Table, Failure> {
     let mut table = parse(&text).map_err(|fault| Failure::usage(format!("{}, {fault}", path.display())))?;
     paths_from(&mut table, path.parent().unwrap_or(Path::new("")));
     Ok(table)
+}
+
+/// The data directory that a file names.
+pub(super) fn data_dir(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    let table = read(path)?;
+    Ok(table.get("data_dir").and_then(Value::as_str).map(PathBuf::from))
 }
 
 /// Parses a list given by a flag or variable on one line.

@@ -37,8 +37,8 @@ use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
 
-/// Default address of the API.
-const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
+/// The default address of the API.
+pub(super) const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 
 /// Names of the variables for the flags.
 const SERVER: &str = "SPANBRIDGE_SERVER";
@@ -69,7 +69,8 @@ pub(super) struct Where {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
-    /// A file with prices of models, for calls whose spans record tokens and no cost. With a server, the server's own are used.
+    /// A YAML file with prices of models, for calls whose spans record tokens and no cost. A line is a model and its US dollars for a
+    /// million tokens: `gpt-4o*: { input: 2.5, cache_read: 1.25, output: 10 }`. With a server, the server's own are used.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_PRICES")]
     prices: Option<PathBuf>,
 }

@@ -29,7 +29,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Tail {
-    /// Only traces of this service (`service.name`).
+    /// Only traces in which this service (`service.name`) takes part.
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Only traces of this session.

@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "tables"))]
 pub mod band;
 mod beside;
 mod built_in;
@@ -36,7 +36,7 @@ mod cut;
 pub(crate) mod elsewhere;
 #[cfg(feature = "server")]
 pub mod explain;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "tables"))]
 pub mod file;
 mod flat;
 pub mod framework;

@@ -32,6 +32,8 @@ pub struct Part {
     pub root_ended: bool,
     /// `service.name` of the first resource that has one.
     pub service: Option<Arc<str>>,
+    /// The other services, each once: a trace may span several. [`Part::SERVICES`] at most.
+    pub further_services: Vec<Arc<str>>,
     /// The session named by the first span without a parent, or else by the earliest item.
     pub session: Option<Arc<str>>,
     /// Whether a span without a parent named it.
@@ -41,6 +43,14 @@ pub struct Part {
 }
 
 impl Part {
+    /// The most further services of a part.
+    pub const SERVICES: usize = 64;
+
+    /// All services.
+    pub fn services(&self) -> impl Iterator<Item = &str> {
+        self.service.iter().chain(&self.further_services).map(|service| &**service)
+    }
+
     pub(super) fn new(key: Key) -> Self {
         Self {
             key,
@@ -51,6 +61,7 @@ impl Part {
             root: None,
             root_ended: false,
             service: None,
+            further_services: Vec::new(),
             session: None,
             session_of_root: false,
             session_start: 0,

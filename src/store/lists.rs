@@ -11,7 +11,7 @@ pub struct Filter {
     pub traces: Vec<TraceId>,
     /// Only traces whose ids begin with these digits.
     pub id: Option<IdPrefix>,
-    /// Only traces of this service.
+    /// Only traces with items of this service.
     pub service: Option<String>,
     /// Only traces of this session.
     pub session: Option<String>,

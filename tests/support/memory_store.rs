@@ -215,7 +215,12 @@ impl Append for Memory {
 
 impl Read for Memory {
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
-        let mut rows = self.kept().rows();
+        let kept = self.kept();
+        let has_service = |trace_id: TraceId, service: &str| {
+            let of_trace = kept.all().filter(|(_, chunk)| chunk.part.key == Key::Trace(trace_id));
+            of_trace.flat_map(|(_, chunk)| chunk.part.services()).any(|name| name == service)
+        };
+        let mut rows = kept.rows();
         match filter.order {
             Order::NewestFirst => rows.sort_by_key(|row| std::cmp::Reverse((row.start, row.trace_id))),
             Order::OldestFirst => rows.sort_by_key(|row| (row.start, row.trace_id)),
@@ -233,7 +238,7 @@ impl Read for Memory {
             is_behind
                 && filter.id.as_ref().is_none_or(|id| id.range().contains(row.trace_id.bytes()))
                 && (filter.traces.is_empty() || filter.traces.contains(&row.trace_id))
-                && (filter.service.is_none() || filter.service == row.service)
+                && filter.service.as_ref().is_none_or(|service| has_service(row.trace_id, service))
                 && (filter.session.is_none() || filter.session == row.session)
                 && filter.since.is_none_or(|since| row.start >= since)
                 && filter.until.is_none_or(|until| row.start < until)

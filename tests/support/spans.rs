@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use spanbridge::otlp::{encode, scan};
-use spanbridge::span::{AnyValue, LogRecord, Signal, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{AnyValue, LogRecord, Resource, Signal, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::Chunk;
 
 /// The keys that name a session.
@@ -21,6 +21,20 @@ pub(crate) fn span(of: u8, id: u8) -> Span {
     span.parent = (id > 1).then(|| SpanId::from_bytes(&[1; 8]).expect("an id"));
     span.attributes.push("session.id", format!("session {}", of % 2));
     span
+}
+
+/// A span of a service.
+#[allow(dead_code, reason = "not every test names services")]
+pub(crate) fn of_service(of: u8, id: u8, service: &str) -> Span {
+    let attributes = [("service.name".to_owned(), AnyValue::from(service))].into_iter().collect();
+    let resource = Resource {
+        attributes,
+        ..Resource::default()
+    };
+    Span {
+        resource: Arc::new(resource),
+        ..span(of, id)
+    }
 }
 
 /// Spans with a trace each, with ids in no order, one after the other in time.

@@ -14,7 +14,7 @@ use spanbridge::store::{
     ArrivalLimits, Chunk, ChunkKind, Deleted, Error, Filter, IdPrefix, Order, Position, Receipt, Store, TraceRow, Unwanted,
 };
 
-use crate::spans::{KEYS, chunks, span, trace};
+use crate::spans::{KEYS, chunks, of_service, span, trace};
 
 /// A test of each law for an engine. `$open` gives an empty store, and what must not be dropped before it.
 macro_rules! suite {
@@ -23,6 +23,7 @@ macro_rules! suite {
         mod $engine {
             crate::store_suite::suite!(@ $open,
                 a_deleted_trace_is_gone_and_stays_gone,
+                a_deleted_trace_is_of_no_service,
                 a_deleted_session_takes_its_traces_and_log_records_and_no_other,
             );
         }
@@ -40,6 +41,7 @@ macro_rules! suite {
                 what_was_appended_is_found_at_once,
                 a_replay_is_acknowledged_stored_once_and_counted,
                 lists_are_filtered,
+                a_trace_is_found_by_each_of_its_services,
                 traces_are_found_by_the_first_digits_of_their_ids,
                 each_chunk_of_a_trace_is_found_by_what_it_has,
                 pages_of_traces_hold_each_once,
@@ -192,6 +194,45 @@ pub(crate) fn lists_are_filtered(store: &Opened) {
         ..filter()
     };
     assert_eq!(list(latest), [5, 0x10]);
+}
+
+pub(crate) fn a_trace_is_found_by_each_of_its_services(store: &Opened) {
+    // In one request, and in several.
+    store
+        .append(chunks(&[of_service(1, 1, "front"), of_service(1, 2, "back")]))
+        .expect("appends");
+    for (id, service) in [(1, "front"), (2, "back"), (3, "front")] {
+        store.append(chunks(&[of_service(2, id, service)])).expect("appends");
+    }
+    store.append(chunks(&[of_service(3, 1, "back")])).expect("appends");
+    let of = |service| traces_of_service(store, service);
+    assert_eq!((of("front"), of("back"), of("none")), (vec![2, 1], vec![3, 2, 1], vec![]));
+    let first = store.row(trace(2)).expect("reads").and_then(|row| row.service);
+    assert_eq!(first.as_deref(), Some("front"));
+}
+
+pub(crate) fn a_deleted_trace_is_of_no_service(store: &Opened) {
+    for of in 1..=2 {
+        store
+            .append(chunks(&[of_service(of, 1, "front"), of_service(of, 2, "back")]))
+            .expect("appends");
+    }
+    store.delete(&Unwanted::Trace(trace(2)), &mut |_| Ok(())).expect("deletes");
+    // It may get the row that the deleted one had.
+    store.append(chunks(&[span(3, 1)])).expect("appends");
+    let of = |service| traces_of_service(store, service);
+    assert_eq!((of("front"), of("back")), (vec![1], vec![1]));
+}
+
+fn traces_of_service(store: &Opened, service: &str) -> Vec<u8> {
+    let service = Some(service.to_owned());
+    traces_of(
+        store,
+        Filter {
+            service,
+            ..Filter::default()
+        },
+    )
 }
 
 pub(crate) fn pages_of_traces_hold_each_once(store: &Opened) {

@@ -9,6 +9,7 @@ use rustix::process::geteuid;
 
 use super::finding::{Findings, size};
 use super::processes::{self, Process};
+use crate::cli::held::quoted;
 
 /// With less free space, a busy bridge fills the disk within a day.
 const LITTLE: u64 = 1 << 30;
@@ -74,10 +75,6 @@ fn nearest(directory: &Path) -> PathBuf {
 
 fn writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
 fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {

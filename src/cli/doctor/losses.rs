@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::directory::quoted;
 use super::finding::Findings;
+use crate::cli::held::quoted;
 use crate::cli::out::with_causes;
 use crate::store::log::{self, Fault, Lost};
 use crate::store::{self, Error, Losses, index};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::directory::quoted;
 use super::finding::{Findings, size};
+use crate::cli::held::quoted;
 use crate::cli::out::many;
 use crate::documents::Vocabulary;
 use crate::store::log::{self, Form, Inspected, Position};

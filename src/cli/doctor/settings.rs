@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, getrlimit};
 
-use super::directory::quoted;
 use super::finding::Findings;
 use crate::cli::explain::explained;
+use crate::cli::held::quoted;
 use crate::cli::out::{many, with_causes};
 use crate::cli::settings_file;
 use crate::cli::settings_sources::{Sources, effective};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub(in crate::cli) struct Batch<'r> {
     pub(super) begin: Begin,
 }
 
-/// Maximum refused documents that are named for a file.
+/// The most refused documents of a file, and files of a folder, that are named.
 const NAMED: usize = 10;
 
 /// The format whose documents are rows of data sets.
@@ -116,12 +117,9 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the content of a file or a folder; `-` is standard input.
+    /// Adds the content of a file; `-` is standard input.
     pub(in crate::cli) fn read(&mut self, path: &Path) {
         let before = self.problems.len();
-        if path.is_dir() {
-            return self.read_folder(path);
-        }
         if self.recognises(path)
             && let Some(found) = sessions::recognised(path)
         {
@@ -155,22 +153,61 @@ impl Batch<'_> {
         matches!(self.from, From::Auto) && self.form.is_none() && path.as_os_str() != "-"
     }
 
-    /// Adds the session files below a folder. Other files are skipped: clients keep many files next to them.
-    pub(super) fn read_folder(&mut self, folder: &Path) {
-        let files = match sessions::below(folder) {
+    /// Adds the session files below a folder. Where there are none, gives its other files: beside sessions, clients keep many that are no
+    /// input.
+    pub(super) fn sessions_below(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut files = match sessions::below(folder) {
             Ok(files) => files,
-            Err(source) => return self.problems.push(Problem::Session { source }),
+            Err(source) => {
+                self.problems.push(Problem::Session { source });
+                return Vec::new();
+            }
         };
         let before = self.sessions.len();
         for file in &files {
-            if let Some(found) = sessions::recognised(file) {
+            if self.recognises(file)
+                && let Some(found) = sessions::recognised(file)
+            {
                 self.sessions.add(file, found);
             }
         }
-        if self.sessions.len() == before {
-            self.problems.push(Problem::NoSessions {
-                folder: folder.display().to_string(),
-            });
+        if self.sessions.len() > before {
+            return Vec::new();
+        }
+        let is_hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
+        files.retain(|file| !file.strip_prefix(folder).is_ok_and(|below| below.iter().any(is_hidden)));
+        if files.is_empty() {
+            let folder = folder.display().to_string();
+            self.problems.push(Problem::NoInput { folder });
+        }
+        files
+    }
+
+    /// Adds what the files of a folder hold. Those that hold nothing to read, such as a README, are named in one note.
+    pub(super) fn read_below(&mut self, folder: &Path, files: &[&PathBuf]) {
+        let mut left = Vec::new();
+        for file in files {
+            let before = self.problems.len();
+            self.read(file);
+            let new = self.problems.get(before..).unwrap_or_default();
+            if !new.is_empty() && new.iter().all(Problem::is_of_no_input) {
+                self.problems.truncate(before);
+                left.push(file.strip_prefix(folder).unwrap_or(file).display().to_string());
+            }
+        }
+        let folder = folder.display().to_string();
+        match left.len() {
+            0 => {}
+            all if all == files.len() => self.problems.push(Problem::NoInput { folder }),
+            count => {
+                left.truncate(NAMED);
+                let more = if count > NAMED { ", ..." } else { "" };
+                self.notes.push(format!(
+                    "{folder}: {} left out, as nothing in them is read: {}{more}",
+                    out::many(count, "file"),
+                    left.join(", ")
+                ));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use super::{Chosen, DEFAULT_SERVER, Where};
 use crate::access::Project;
 use crate::cli::data_dir::default_data_dir;
 use crate::cli::failure::Failure;
+use crate::cli::held::{held, over_the_server};
 use crate::cli::out;
 use crate::cli::vocabulary::vocabulary;
 use crate::forward::{self, dead_letters};
@@ -75,7 +76,7 @@ impl Where {
             session_keys: vocabulary(self.semconv())?.session_keys().to_vec(),
             ..OpenOptions::new(&directory)
         };
-        let opened = store::open(&options)?;
+        let opened = store::open(&options).map_err(|error| held(error, data_dir, over_the_server))?;
         out::recovery(&opened.recovery);
         let store = opened.store;
         store.finish_deletions(&mut |traces| forget(&directory, traces))?;

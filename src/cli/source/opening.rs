@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::access::Project;
 use crate::cli::data_dir::{is_store, projects_in};
 use crate::cli::failure::Failure;
+use crate::cli::held::{held, over_the_server};
 use crate::documents::Vocabulary;
 use crate::store::log::Recovery;
 use crate::store::{self, BucketOptions, OpenOptions, Opened, Store};
@@ -36,7 +37,7 @@ pub(super) fn directory_of(
         session_keys: vocabulary.session_keys().to_vec(),
         ..OpenOptions::new(&directory)
     };
-    let opened = open(&options)?;
+    let opened = open(&options).map_err(|error| held(error, data_dir, over_the_server))?;
     tell(&opened.recovery);
     Ok((directory, opened.store))
 }

@@ -25,7 +25,7 @@ pub enum DisassembleError {
         /// The format's name.
         format: String,
     },
-    /// It looks like a form of `semconv/forms/`, but the form's table cannot read it.
+    /// It is in a form of `semconv/forms/`, whose table makes nothing of it.
     Form {
         /// The place as a JSON path.
         path: String,
@@ -50,6 +50,7 @@ pub enum DisassembleError {
 impl fmt::Display for DisassembleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Json { source } if source.is_eof() => f.write_str("the JSON ends in the middle"),
             Self::Json { .. } => f.write_str("the text is not JSON"),
             Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}; name the format"),
             Self::NoReader { format } => write!(f, "documents of the format {format} cannot be converted to spans yet"),
@@ -60,7 +61,7 @@ impl fmt::Display for DisassembleError {
                 problem,
             } => write!(
                 f,
-                "{path}: it looks like {reads}\nthe form {form} reads nothing of it: {problem}; `--form FILE` reads a form of your own"
+                "{path}: this is {reads}\nthe form {form} reads nothing of it: {problem}; `--form FILE` reads a form of your own"
             ),
             Self::Refused { format, path, reason } => write!(f, "{format}: {path}: {reason}"),
         }

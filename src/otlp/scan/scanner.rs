@@ -57,6 +57,9 @@ fn content_fault(kind: &FaultKind) -> ContentFault {
     }
 }
 
+/// Memory of a further service of a part, without its name.
+const SERVICE: usize = 2 * size_of::<Arc<str>>();
+
 /// The surroundings of an item.
 struct Context {
     names: Names,
@@ -350,8 +353,16 @@ impl<'k, 'm> Scanner<'k, 'm> {
     ) -> Result<(), Fault> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.items += 1;
-            if let (None, Some(service)) = (&part.service, &context.names.service) {
-                part.service = Some(Arc::clone(service));
+            if let Some(service) = &context.names.service {
+                match &part.service {
+                    None => part.service = Some(Arc::clone(service)),
+                    Some(first) if Arc::ptr_eq(first, service) => {}
+                    Some(_) if part.further_services.len() >= Part::SERVICES || part.services().any(|known| known == &**service) => {}
+                    Some(_) => {
+                        self.meter.take(SERVICE + service.len(), whole.start)?;
+                        part.further_services.push(Arc::clone(service));
+                    }
+                }
             }
             let names_root = is_root && said.session().is_some();
             let is_better = said.session().is_some() && (names_root, part.session_start) > (part.session_of_root, start);

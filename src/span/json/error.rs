@@ -34,6 +34,7 @@ pub enum JsonError {
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Syntax { source } if source.is_eof() => f.write_str("the JSON ends in the middle"),
             Self::Syntax { .. } => f.write_str("not OTLP/JSON"),
             Self::WrongSignal { wanted, found } => write!(f, "this message carries {found}, not {wanted}; it belongs to {}", found.path()),
             Self::NotOtlp => f.write_str("the object has none of resourceSpans, resourceLogs, resourceMetrics"),

@@ -108,10 +108,10 @@ impl<'a> Page<'a> {
     }
 
     /// Adds a row if it matches the filter and the page has room.
-    fn add(&mut self, row: &TraceRow) {
-        let filter = self.filter;
+    fn add(&mut self, found: &Row) {
+        let (filter, row) = (self.filter, &found.row);
         let holds = self.ids.as_ref().is_none_or(|ids| ids.contains(row.trace_id.bytes()))
-            && filter.service.as_ref().is_none_or(|service| row.service.as_ref() == Some(service))
+            && filter.service.as_ref().is_none_or(|service| found.has_service(service))
             && filter.session.as_ref().is_none_or(|session| row.session.as_ref() == Some(session))
             && filter.since.is_none_or(|since| row.start >= since)
             && filter.until.is_none_or(|until| row.start < until)
@@ -147,7 +147,7 @@ async fn some(rows: &mut Rows, traces: Vec<TraceId>, filter: &Filter, page: &mut
         Order::OldestFirst => found.sort_by_key(|row| (row.row.start, row.row.trace_id)),
         Order::LatestArrivalFirst => found.sort_by_key(|row| std::cmp::Reverse(row.came)),
     }
-    found.into_iter().for_each(|row| page.add(&row.row));
+    found.into_iter().for_each(|row| page.add(row));
     Ok(())
 }
 
@@ -229,7 +229,7 @@ async fn by_start(rows: &mut Rows, filter: &Filter, page: &mut Page<'_>) -> Resu
         rows.read(some.iter().map(|place| place.trace_id)).await?;
         for place in some {
             // List a trace only at its earliest start, not at the starts of its other chunks.
-            if let Some(Row { row, .. }) = rows.get(place.trace_id).filter(|row| row.row.start == place.start) {
+            if let Some(row) = rows.get(place.trace_id).filter(|row| row.row.start == place.start) {
                 page.add(row);
             }
         }
@@ -283,7 +283,7 @@ async fn by_arrivals(rows: &mut Rows, page: &mut Page<'_>) -> Result<()> {
             if let Some(row) = rows.get(trace_id).filter(|row| row.came.0 == time)
                 && listed.insert(trace_id)
             {
-                page.add(&row.row);
+                page.add(row);
             }
         }
     }

@@ -41,6 +41,9 @@ pub(super) struct Head {
     /// The claims by which it was stored; most chunks have none.
     #[prost(uint64, repeated, tag = "15")]
     pub(super) claims: Vec<u64>,
+    /// Services beside `service`.
+    #[prost(string, repeated, tag = "16")]
+    pub(super) further_services: Vec<String>,
 }
 
 /// A chunk in order of arrival.
@@ -130,6 +133,7 @@ impl Head {
             session: part.session.as_deref().map(str::to_owned),
             session_of_root: part.session_of_root,
             claims: Vec::new(),
+            further_services: part.further_services.iter().map(|service| service.to_string()).collect(),
         }
     }
 

@@ -13,6 +13,8 @@ use crate::store::lists::TraceRow;
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) row: TraceRow,
+    /// All services of its chunks.
+    services: BTreeSet<String>,
     pub(super) came: (u64, usize, u64),
 }
 
@@ -33,7 +35,7 @@ pub(super) fn fold(trace_id: TraceId, heads: &[Placed]) -> Option<Row> {
         bytes: 0,
         revision: heads.len() as u64,
     };
-    let mut root_start = u64::MAX;
+    let (mut root_start, mut services) = (u64::MAX, BTreeSet::new());
     for Placed { head, .. } in heads {
         if let Some(root) = &head.root
             && (row.root.is_none() || head.root_start < root_start)
@@ -42,6 +44,7 @@ pub(super) fn fold(trace_id: TraceId, heads: &[Placed]) -> Option<Row> {
         }
         row.root_ended |= head.root_ended;
         row.service = row.service.or_else(|| head.service.clone());
+        services.extend(head.service.iter().chain(&head.further_services).cloned());
         if head.session_of_root || row.session.is_none() {
             row.session = head.session.clone().or(row.session);
         }
@@ -57,7 +60,14 @@ pub(super) fn fold(trace_id: TraceId, heads: &[Placed]) -> Option<Row> {
         row.bytes += head.bytes;
     }
     let came = (first.head.arrival, first.source, first.head.number);
-    Some(Row { row, came })
+    Some(Row { row, services, came })
+}
+
+impl Row {
+    /// Whether this service did a part of the trace.
+    pub(super) fn has_service(&self, service: &str) -> bool {
+        self.services.contains(service)
+    }
 }
 
 /// The sessions named by chunks of a trace. The revision adds the loose log chunks of each, so it never falls.

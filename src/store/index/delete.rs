@@ -81,6 +81,7 @@ pub(in crate::store) fn delete(connection: &mut Connection, traces: &[TraceId], 
         for trace_id in traces {
             if let Some(id) = id_of(&transaction, *trace_id)? {
                 transaction.prepare_cached("DELETE FROM chunks WHERE trace = ?")?.execute([id])?;
+                transaction.prepare_cached("DELETE FROM services WHERE trace = ?")?.execute([id])?;
                 transaction.prepare_cached("DELETE FROM traces WHERE id = ?")?.execute([id])?;
             }
             for table in ["DELETE FROM ids WHERE trace = ?", "DELETE FROM summaries WHERE trace = ?"] {

@@ -140,13 +140,14 @@ pub(super) fn list(
 ) -> Result<Vec<TraceRow>, Error> {
     let mut conditions = vec!["spans > 0".to_owned()];
     let mut values: Vec<Value> = Vec::new();
+    if let Some(service) = &filter.service {
+        conditions.push("(service = ? OR id IN (SELECT trace FROM services WHERE service = ?))".to_owned());
+        values.extend([service, service].map(|service| Value::Text(service.clone())));
+    }
     let mut add = |condition: &str, value: Value| {
         conditions.push(condition.to_owned());
         values.push(value);
     };
-    if let Some(service) = &filter.service {
-        add("service = ?", Value::Text(service.clone()));
-    }
     if let Some(session) = &filter.session {
         add("session = ?", Value::Text(session.clone()));
     }

@@ -55,6 +55,7 @@ impl<'a> Remover<'a> {
         let remake = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };
             let revision = revision(&self.0, id)?.cast_signed();
+            self.0.prepare_cached("DELETE FROM services WHERE trace = ?")?.execute([id])?;
             self.0.prepare_cached("DELETE FROM traces WHERE id = ?")?.execute([id])?;
             self.0
                 .prepare_cached("DELETE FROM summaries WHERE trace = ?")?

@@ -11,6 +11,7 @@ pub(super) struct Rows<'a> {
     add: CachedStatement<'a>,
     add_to: CachedStatement<'a>,
     reorder: CachedStatement<'a>,
+    add_service: CachedStatement<'a>,
 }
 
 impl<'a> Rows<'a> {
@@ -19,6 +20,7 @@ impl<'a> Rows<'a> {
             add: connection.prepare_cached(ADD)?,
             add_to: connection.prepare_cached(ADD_TO)?,
             reorder: connection.prepare_cached(REORDER)?,
+            add_service: connection.prepare_cached(ADD_SERVICE)?,
         })
     }
 
@@ -40,7 +42,7 @@ impl<'a> Rows<'a> {
             values.errors,
             values.bytes,
         ])?;
-        Ok(())
+        self.add_services(id, chunk.part.further_services.iter().map(|service| &**service))
     }
 
     /// Adds a further chunk.
@@ -59,6 +61,13 @@ impl<'a> Rows<'a> {
         ])?;
         self.reorder
             .execute(params![id, values.service, values.session, values.start, values.session_of_root])?;
+        self.add_services(id, chunk.part.services())
+    }
+
+    fn add_services<'s>(&mut self, id: i64, services: impl Iterator<Item = &'s str>) -> rusqlite::Result<()> {
+        for service in services {
+            self.add_service.execute(params![id, service])?;
+        }
         Ok(())
     }
 }
@@ -97,6 +106,9 @@ const REORDER: &str = "
         OR (?5 AND session IS NOT ?3)
         OR (?4 <> 0 AND (start = 0 OR ?4 < start))
     )";
+
+/// A service that is not the one in the trace's row.
+const ADD_SERVICE: &str = "INSERT OR IGNORE INTO services SELECT ?2, ?1 WHERE (SELECT service FROM traces WHERE id = ?1) IS NOT ?2";
 
 /// The values of a chunk for the columns of its trace's row.
 struct ColumnValues<'a> {

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// Raised when the tables change: an index of another version is rebuilt from the log.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 const TABLES: &str = "
 -- Up to where the log is covered, and up to which id of traces the table ids knows all.
@@ -53,6 +53,10 @@ CREATE TABLE traces (
 CREATE INDEX traces_by_start ON traces (start, service);
 CREATE INDEX traces_by_session ON traces (session, start) WHERE session IS NOT NULL;
 
+-- The services of traces, but for those in their rows: most traces have no other.
+CREATE TABLE services (service TEXT NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (service, trace)) WITHOUT ROWID;
+CREATE INDEX services_by_trace ON services (trace);
+
 -- Counts the log records without a trace that came for a session while a trace named it: each changes what all traces of the session
 -- say. Where there is no row, it is 0. What a trace's own revision is added to must not change with the session that it names, so the
 -- difference goes into its own revision then, which may be negative.
@@ -85,7 +89,7 @@ pub(super) fn ensure(connection: &Connection) -> rusqlite::Result<()> {
         "BEGIN IMMEDIATE;
          DROP TABLE IF EXISTS covered; DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS loose;
          DROP TABLE IF EXISTS traces; DROP TABLE IF EXISTS ids; DROP TABLE IF EXISTS summaries;
-         DROP TABLE IF EXISTS ends; DROP TABLE IF EXISTS session_revisions;
+         DROP TABLE IF EXISTS ends; DROP TABLE IF EXISTS session_revisions; DROP TABLE IF EXISTS services;
          {TABLES}
          {ENDS}
          PRAGMA user_version = {VERSION};
