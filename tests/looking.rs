@@ -861,7 +861,7 @@ fn words_lead_to_their_step_and_a_part_of_a_run_is_shown() {
 /// A coding session: the files that it changed, what was said without the work between, and a session that goes on from a step.
 #[test]
 fn a_coding_session_is_read_without_its_work_and_cut_at_a_step() {
-    let case = root().join("tests/session_files/cases/claudecode-tools2030/session");
+    let case = root().join("session_files/cases/claudecode-tools2030/session");
     let case = case.to_str().expect("UTF-8");
     let shown = stdout(&["show", case]);
     let files: Vec<Vec<&str>> = shown

@@ -264,7 +264,7 @@ fn pages_are_whole_without_scripts() {
             assert!(text.contains(wanted), "{path} has no {wanted}: {text}");
         }
     }
-    send(&serving, "looking/coding/001.traces.json");
+    send(&serving, "looking/coding.traces.json");
     let run = page(&serving, "/runs/0c0de00000000000000000000000000c");
     let (_, files) = run.split_once("Files changed").expect("the files that it changed");
     let (files, _) = files.split_once("</table>").expect("a table");

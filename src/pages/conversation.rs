@@ -220,6 +220,7 @@ pub(crate) fn write(run: &Run, place: Place<'_>, most: usize, put: &mut dyn FnMu
 
 /// `is_talk`: without the work.
 fn tools(run: &Run, served: bool, is_talk: bool) -> Markup {
+    let address = format!("/runs/{}/conversation", run.trace_id);
     html! {
         div.tools {
             span.dim {
@@ -227,7 +228,7 @@ fn tools(run: &Run, served: bool, is_talk: bool) -> Markup {
                 @else { "By agent: what is new in each call. What an earlier call was given is a link to it." }
             }
             span.sp {}
-            @if is_talk { a.btn href="?" { "Show working" } } @else if served { a.btn href="?working=hidden" { "Hide working" } }
+            @if is_talk { a.btn href=(address) { "Show working" } } @else if served { a.btn href={ (address) "?working=hidden" } { "Hide working" } }
             button data-md aria-pressed="false" { "Source" }
             @if served { a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
         }
