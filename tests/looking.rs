@@ -355,6 +355,11 @@ fn each_filter_of_ls_takes_its_traces() {
             found.lines().count() == 1 && found.contains(&traces("oi-langchain-toolerror")[0]),
             "{found}"
         );
+        let rows = stdout(&[&["export", "--to", "messages", "--search", "No Such City"][..], &from].concat());
+        assert!(
+            rows.lines().count() == 1 && rows.to_lowercase().contains("no such city"),
+            "the same runs are exported: {rows}"
+        );
         let none = run(&[&["ls", "--search", "nothing like this"][..], &from].concat());
         assert!(
             text(&none.stdout).is_empty() && text(&none.stderr).contains("no traces match"),
@@ -851,6 +856,80 @@ fn words_lead_to_their_step_and_a_part_of_a_run_is_shown() {
         wrong.status.code() == Some(2) && text(&wrong.stderr).contains("the kinds are"),
         "{wrong:?}"
     );
+}
+
+/// A coding session: the files that it changed, what was said without the work between, and a session that goes on from a step.
+#[test]
+fn a_coding_session_is_read_without_its_work_and_cut_at_a_step() {
+    let case = root().join("session_files/cases/claudecode-tools2030/session");
+    let case = case.to_str().expect("UTF-8");
+    let shown = stdout(&["show", case]);
+    let files: Vec<Vec<&str>> = shown
+        .lines()
+        .skip_while(|line| !line.starts_with("FILE"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        files,
+        [
+            vec!["FILE", "EDITS", "ADDED", "REMOVED"],
+            vec!["/home/user/project/notes.txt", "1", "1", "1"]
+        ],
+        "{shown}"
+    );
+    let said = stdout(&["show", "--hide-working", case]);
+    assert!(
+        said.contains("Read notes.txt, change beta") && said.contains("missing.txt does not exist.") && said.contains("FILE"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("I will read the file first") && !said.contains("old_string"),
+        "{said}"
+    );
+
+    let steps = |file: &str| -> Vec<(String, String, Value)> {
+        let run: Value = serde_json::from_str(&stdout(&["show", "--json", file])).expect("JSON");
+        let steps = run["steps"].as_array().expect("steps").iter();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        steps
+            .map(|step| (text(&step["id"]), text(&step["name"]), step["output"].clone()))
+            .collect()
+    };
+    let all = steps(case);
+    // A tool and the call that asked for it are one turn, which stays whole.
+    for (cut, left) in [(1, 3), (2, 3), (3, 5), (6, 7), (9, 10)] {
+        for format in ["claude-code", "codex"] {
+            let folder = tempfile::tempdir().expect("a directory");
+            let output = folder.path().to_str().expect("UTF-8");
+            stdout(&["convert", "--to", format, "--until-step", &all[cut].0, "--output", output, case]);
+            let files: Vec<PathBuf> = fs::read_dir(output)
+                .expect("a folder")
+                .map(|file| file.expect("a file").path())
+                .collect();
+            let [file] = files.as_slice() else { panic!("{files:?}") };
+            let text = fs::read_to_string(file).expect("reads");
+            assert!(
+                !text.contains("47d0a2ea-4f54-45f1-a592-876a0541f8e9\","),
+                "it is a session of its own: {text}"
+            );
+            let kept = steps(file.to_str().expect("UTF-8"));
+            let names = |steps: &[(String, String, Value)]| {
+                steps
+                    .iter()
+                    .skip(1)
+                    .map(|(_, name, output)| (name.clone(), output.clone()))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(names(&kept), names(&all[..left]), "{format} at {cut}");
+        }
+    }
+    let missing = run(&["convert", "--to", "codex", "--until-step", "ffff", case]);
+    assert!(
+        missing.status.code() == Some(1) && text(&missing.stderr).contains("there is no step ffff"),
+        "{missing:?}"
+    );
+    let one = run(&["export", "--to", "codex", "--until-step", "ffff", "--data-dir", "nowhere"]);
+    assert!(one.status.code() == Some(2) && text(&one.stderr).contains("--trace ID"), "{one:?}");
 }
 
 /// `label` judges, corrects and deletes, in a directory and over a server, and `ls` counts no more spans than before.

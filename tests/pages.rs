@@ -179,9 +179,18 @@ const PAGES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "/runs/5b8efff798038103d269000000210001/conversation",
-        &["call 1", "Divide by zero."],
+        "/runs/5b8efff798038103d269000000210001?errors=",
+        &["class=\"r k-tool err\"", "Command to fork from here", "--until-step '"],
     ),
+    (
+        "/runs/5b8efff798038103d269000000210001/conversation",
+        &["call 1", "Divide by zero.", "?working=hidden"],
+    ),
+    (
+        "/runs/5b8efff798038103d269000000210001/conversation?working=hidden",
+        &["Divide by zero.", "Show working"],
+    ),
+    ("/?q=DIVISION+by", &["--search 'DIVISION by'"]),
     ("/runs/5b8efff798038103d269000000210001/documents", &["contextforge", "Losses"]),
     (
         "/runs/5b8efff798038103d269000000210001/losses",
@@ -255,6 +264,14 @@ fn pages_are_whole_without_scripts() {
             assert!(text.contains(wanted), "{path} has no {wanted}: {text}");
         }
     }
+    send(&serving, "looking/coding.traces.json");
+    let run = page(&serving, "/runs/0c0de00000000000000000000000000c");
+    let (_, files) = run.split_once("Files changed").expect("the files that it changed");
+    let (files, _) = files.split_once("</table>").expect("a table");
+    for wanted in ["src/&lt;b&gt;.py</a>", "?span=0c0de00000000002\"", "+2 −1"] {
+        assert!(files.contains(wanted), "{wanted}: {files}");
+    }
+    assert!(!files.contains("other.py"), "what failed changed nothing: {files}");
     let (status, headers, _) = get(&format!("{}/runs/0e11", serving.api), None);
     assert_eq!(
         (status, headers["location"].as_str()),

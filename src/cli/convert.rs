@@ -32,6 +32,7 @@ Examples:
   zcat spans.jsonl.gz | spanbridge convert --to synth -         from standard input
   spanbridge convert --from invariant --to reflex chat.json     from another format
   spanbridge convert --to messages agent/trajectory.json        from ATIF, with the files that it names
+  spanbridge convert --to claude-code --until-step 00f067aa0ba902b7 --output fork/ spans.json
   spanbridge convert --to invariant --losses lost.ndjson a.bin  also list what is lost";
 
 /// The examples, and the formats with their options.
@@ -108,7 +109,9 @@ impl Convert {
         if writer.needs_order() || !places.is_empty() {
             runs.sort_by_key(|run| (run.started_at, places.get(&run.trace_id).copied(), run.trace_id));
         }
-        if writer.needs_earlier() {
+        if writer.is_cut() {
+            writer.session("of these files", runs)?;
+        } else if writer.needs_earlier() {
             for session in by_session(runs) {
                 (1..=session.len()).try_for_each(|end| writer.last_of(session.get(..end).unwrap_or_default()))?;
             }

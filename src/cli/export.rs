@@ -26,6 +26,8 @@ Examples:
   spanbridge export --to contextforge --trace 5b8efff798038103d269b633813fc60c
   spanbridge export --to openreward --session chat-17 --output out/  out/chat-17.openreward.json
   spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/
+  spanbridge export --to codex --trace 5b8e --until-step 00f067aa0ba902b7 --output fork/
+  spanbridge export --to messages --search 'no such city' --jsonl --output set/
   spanbridge export --to messages --where 'reward > 0' --split train:0.9,test:0.1 --jsonl --output set/
 
 Exit status: 1 if a trace is damaged or cannot be read, or if acknowledged records of the store are lost, which may belong to any \
@@ -50,6 +52,9 @@ pub(super) struct Export {
     /// Export the runs of this session together, as one document where the format allows it.
     #[arg(long, value_name = "ID", add = complete::sessions())]
     session: Option<String>,
+    /// Export only traces with these words in names, keys, values or payloads, in any case.
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["traces", "session"])]
+    search: Option<String>,
     #[command(flatten)]
     select: Select,
     #[command(flatten)]
@@ -63,10 +68,16 @@ impl Export {
                 "--session writes the runs of a session as one document; for a data set, select its runs: --where 'session = ID'",
             ));
         }
+        if self.target.is_cut() && self.session.is_none() && self.traces.len() != 1 {
+            return Err(Failure::usage(
+                "--until-step needs the trace of the step, or its session: --trace ID",
+            ));
+        }
         let source = self.from.open()?;
         let mut writer = self.target.open()?;
         writer.set_source(Selected {
             traces: self.traces.clone(),
+            search: self.search.clone(),
             ..self.select.source()
         });
         let mut missing = Missing::default();
@@ -95,7 +106,7 @@ impl Export {
                     order: Order::OldestFirst,
                     ..self.select.filter()
                 };
-                source.ids(&filter)?
+                source.ids_having(self.search.as_deref(), &filter)?
             } else {
                 self.traces.iter().map(|text| trace_id(&source, text)).collect::<Result<_, _>>()?
             };
@@ -110,8 +121,13 @@ impl Export {
                         Some(session) => missing.earlier(&source, &run, session, &mut writer)?,
                         None => Vec::new(),
                     };
+                    let name = run.trace_id.to_string();
                     runs.push(run);
-                    writer.last_of(&runs)?;
+                    if writer.is_cut() {
+                        writer.session(&name, runs)?;
+                    } else {
+                        writer.last_of(&runs)?;
+                    }
                 }
                 progress.step();
             }

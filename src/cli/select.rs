@@ -44,7 +44,7 @@ impl Select {
             since: text(self.since),
             until: text(self.until),
             service: self.service.clone(),
-            traces: Vec::new(),
+            ..Selected::default()
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::dataset::{Skipped, Source};
 use crate::document::loss_groups::LossGroups;
 use crate::documents::{self, Document, Outcome};
 use crate::formats::{AnyFormat, Layout, Options};
-use crate::run::Run;
+use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, hex};
 use crate::web::percent_encoded;
 
@@ -45,6 +45,10 @@ pub(super) struct Target {
     /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = offering(option_of, options()), hide_possible_values = true)]
     options: Vec<(String, String)>,
+    /// Cut the run behind the step with this id, or with this span's: the document is of the run as it was then, and of the runs of its session
+    /// before it. As claude-code or codex, it is a session that goes on from there.
+    #[arg(long, value_name = "ID")]
+    until_step: Option<String>,
     #[command(flatten)]
     set: Flags,
 }
@@ -55,8 +59,16 @@ impl Target {
         self.set.are_for_single_runs()
     }
 
-    /// Creates the directory and the losses file before any work is done.
+    /// Whether the run is cut at a step.
+    pub(super) fn is_cut(&self) -> bool {
+        self.until_step.is_some()
+    }
+
+    /// Makes the directory and the losses file, before any work is done.
     pub(super) fn open(mut self) -> Result<DocumentWriter, Failure> {
+        if self.is_cut() && self.is_for_single_runs() {
+            return Err(Failure::usage("--until-step writes one document, and no data set"));
+        }
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
         let mut options = options_of_environment()?.with(given);
         options = self.set.options().with(options);
@@ -82,6 +94,7 @@ impl Target {
             format: self.to,
             set,
             options,
+            until_step: self.until_step,
             output: self.output,
             spool,
             losses,
@@ -134,6 +147,8 @@ pub(super) struct DocumentWriter {
     format: &'static AnyFormat,
     options: Options,
     set: Option<DataSet>,
+    /// The step behind which a run is cut.
+    until_step: Option<String>,
     output: Option<PathBuf>,
     /// Uploads the directory once everything is written.
     spool: Option<Spool>,
@@ -156,7 +171,12 @@ impl DocumentWriter {
 
     /// Whether the documents of a run depend on earlier runs of its session.
     pub(super) fn needs_earlier(&self) -> bool {
-        (self.format.needs_earlier)(&self.options)
+        self.is_cut() || (self.format.needs_earlier)(&self.options)
+    }
+
+    /// Whether the run is cut at a step: it is written with those before it, as a session.
+    pub(super) fn is_cut(&self) -> bool {
+        self.until_step.is_some()
     }
 
     /// Writes the document of one run.
@@ -265,6 +285,13 @@ impl DocumentWriter {
 
     /// Writes the documents of a session's runs together.
     pub(super) fn session(&mut self, session: &str, mut runs: Vec<Run>) -> Result<(), Failure> {
+        if let Some(step) = &self.until_step
+            && !run::cut(&mut runs, step)
+        {
+            return Err(Failure::missing(format!(
+                "there is no step {step}; `spanbridge show TRACE --json` has the ids"
+            )));
+        }
         if let Some(set) = &mut self.set {
             set.is_of_session();
         }

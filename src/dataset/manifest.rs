@@ -55,6 +55,9 @@ pub struct Source {
     /// Those of this service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// Those with these words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
     /// These.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<String>,

@@ -1,31 +1,11 @@
-//! The actions of coding agents: edits as differences, commands as in a terminal. A table says which arguments have which role.
+//! What coding agents do: edits as differences, commands as in a terminal.
 
 use maud::{Markup, html};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::words::{self, beginning, line};
-
-/// Arguments with the text that an edit replaces, and with its replacement.
-const EDITS: [(&str, &str); 5] = [
-    ("old_string", "new_string"),
-    ("old_str", "new_str"),
-    ("oldText", "newText"),
-    ("old_text", "new_text"),
-    ("search", "replace"),
-];
-/// Arguments with a list of edits.
-const LISTS: [&str; 2] = ["edits", "replacements"];
-/// Arguments with the whole text of a file.
-const WHOLE: [&str; 4] = ["file_text", "content", "contents", "new_content"];
-/// Arguments with a patch.
-const PATCHES: [&str; 3] = ["patch", "diff", "input"];
-/// Arguments with the file that is edited.
-const PATHS: [&str; 6] = ["file_path", "path", "filePath", "filename", "target_file", "notebook_path"];
-/// Arguments with a command.
-const COMMANDS: [&str; 4] = ["command", "cmd", "shell_command", "CommandLine"];
-/// Programs that run the command after this flag.
-const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "/bin/bash"];
+use crate::view::acts::{Act, What};
 
 /// Maximum bytes of a text on a page.
 const MAX_TEXT_BYTES: usize = 24 << 10;
@@ -36,57 +16,23 @@ const MAX_EDITS: usize = 40;
 
 /// The arguments of a tool call shown as an action; `None`: the tool is not recognised.
 pub(crate) fn act(arguments: &Value) -> Option<Markup> {
-    let given = arguments.as_object()?;
-    edits(given)
-        .or_else(|| patch(given))
-        .or_else(|| command(given))
-        .or_else(|| file(given))
-}
-
-fn text<'a>(given: &'a Map<String, Value>, names: &[&'static str]) -> Option<(&'static str, &'a str)> {
-    names.iter().find_map(|name| Some((*name, given.get(*name)?.as_str()?)))
-}
-
-/// The file, and the arguments that are not shown otherwise.
-fn head(given: &Map<String, Value>, shown: &[&str]) -> Markup {
-    let path = text(given, &PATHS);
-    let others = given.iter().filter(|(name, value)| {
-        let is_path = path.is_some_and(|(path, _)| path == name.as_str());
-        !is_path && !shown.contains(&name.as_str()) && !value.is_null()
-    });
-    html! {
-        @if let Some((_, path)) = path { div.at.mono { (line(path, 300)) } }
-        @for (name, value) in others.take(12) {
-            span.faint { (line(name, 40)) ": " (line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), 120)) " " }
-        }
-    }
-}
-
-fn edits(given: &Map<String, Value>) -> Option<Markup> {
-    let pair = |given: &Map<String, Value>| {
-        let one = EDITS
-            .iter()
-            .find(|(old, new)| given.contains_key(*old) && given.contains_key(*new))?;
-        let side = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some((*one, side(one.0)?, side(one.1)?))
-    };
-    let list = LISTS.iter().find_map(|name| Some((*name, given.get(*name)?.as_array()?)));
-    let (shown, pairs): (Vec<&str>, Vec<_>) = match (pair(given), list) {
-        (Some((names, old, new)), _) => (vec![names.0, names.1], vec![(old, new)]),
-        (None, Some((name, list))) => {
-            let pairs = list.iter().filter_map(|one| pair(one.as_object()?)).map(|(_, old, new)| (old, new));
-            (vec![name], pairs.collect())
-        }
-        (None, None) => return None,
-    };
-    if pairs.is_empty() {
-        return None;
-    }
+    let act = Act::of(arguments)?;
+    let others = act.others.iter().take(12);
     Some(html! {
         div.act {
-            (head(given, &shown))
-            @for (old, new) in pairs.iter().take(MAX_EDITS) { pre.edit tabindex="0" { (changed(old, new)) } }
-            @if pairs.len() > MAX_EDITS { p.faint { "And " (words::many(pairs.len() - MAX_EDITS, "more edit")) "." } }
+            @if let Some(path) = act.path { div.at.mono { (line(path, 300)) } }
+            @for (name, value) in others {
+                span.faint { (line(name, 40)) ": " (line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), 120)) " " }
+            }
+            @match &act.what {
+                What::Edits(edits) => {
+                    @for (old, new) in edits.iter().take(MAX_EDITS) { pre.edit tabindex="0" { (changed(old, new)) } }
+                    @if edits.len() > MAX_EDITS { p.faint { "And " (words::many(edits.len() - MAX_EDITS, "more edit")) "." } }
+                },
+                What::Patch(text) => (patch(text)),
+                What::Command(command) => pre.term tabindex="0" { span.faint aria-hidden="true" { "$ " } (beginning(command, MAX_TEXT_BYTES).0) },
+                What::File(whole) => pre.edit tabindex="0" { ins { (beginning(whole, MAX_TEXT_BYTES).0) } },
+            }
         }
     })
 }
@@ -123,15 +69,8 @@ fn changed(old: &str, new: &str) -> Markup {
     }
 }
 
-/// A patch as it is, with its added and removed lines marked.
-fn patch(given: &Map<String, Value>) -> Option<Markup> {
-    let (name, patch) = text(given, &PATCHES)?;
-    let is_patch = ["*** Begin Patch", "--- ", "diff --git"]
-        .iter()
-        .any(|word| patch.trim_start().starts_with(word));
-    if !is_patch {
-        return None;
-    }
+/// A patch as it is, its added and removed lines as such.
+fn patch(patch: &str) -> Markup {
     let sign = |line: &str| {
         line.chars()
             .next()
@@ -140,50 +79,18 @@ fn patch(given: &Map<String, Value>) -> Option<Markup> {
     let (shown, more) = beginning(patch, MAX_TEXT_BYTES);
     let lines: Vec<&str> = shown.split_inclusive('\n').collect();
     let runs = lines.chunk_by(|one, other| sign(one) == sign(other)).take(LINES);
-    Some(html! {
-        div.act {
-            (head(given, &[name]))
-            pre.edit tabindex="0" {
-                @for run in runs {
-                    @match run.first().and_then(|line| sign(line)) {
-                        Some('+') => ins { (run.concat()) },
-                        Some(_) => del { (run.concat()) },
-                        None => (run.concat()),
-                    }
+    html! {
+        pre.edit tabindex="0" {
+            @for run in runs {
+                @match run.first().and_then(|line| sign(line)) {
+                    Some('+') => ins { (run.concat()) },
+                    Some(_) => del { (run.concat()) },
+                    None => (run.concat()),
                 }
             }
-            @if let Some(all) = more { p.faint { "The first " (words::bytes(MAX_TEXT_BYTES)) " of " (words::bytes(all)) "." } }
         }
-    })
-}
-
-fn command(given: &Map<String, Value>) -> Option<Markup> {
-    let (name, said) = COMMANDS.iter().find_map(|name| Some((*name, given.get(*name)?)))?;
-    let command = match said {
-        Value::String(command) => command.clone(),
-        Value::Array(parts) => {
-            let parts: Vec<&str> = parts.iter().map(Value::as_str).collect::<Option<_>>()?;
-            match parts.as_slice() {
-                [shell, flag, command] if SHELLS.contains(shell) && flag.starts_with('-') => (*command).to_owned(),
-                parts => parts.join(" "),
-            }
-        }
-        _ => return None,
-    };
-    // Commands of an editor are verbs such as `create`; the other arguments say what they act on.
-    let is_verb = given.contains_key("path") && !command.contains(char::is_whitespace);
-    if is_verb {
-        return file(given);
+        @if let Some(all) = more { p.faint { "The first " (words::bytes(MAX_TEXT_BYTES)) " of " (words::bytes(all)) "." } }
     }
-    Some(
-        html! { div.act { (head(given, &[name])) pre.term tabindex="0" { span.faint aria-hidden="true" { "$ " } (beginning(&command, MAX_TEXT_BYTES).0) } } },
-    )
-}
-
-/// A file written as a whole.
-fn file(given: &Map<String, Value>) -> Option<Markup> {
-    let ((name, whole), _) = text(given, &WHOLE).zip(text(given, &PATHS))?;
-    Some(html! { div.act { (head(given, &[name])) pre.edit tabindex="0" { ins { (beginning(whole, MAX_TEXT_BYTES).0) } } } })
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use super::messages::message;
 use super::outline::{name, took};
 use super::words::{SHOWN, count, kind, line, many, short};
 use crate::operation::{Kind, Message};
-use crate::run::{Run, ScopeId, Step, StepId};
+use crate::run::{EntryKind, Run, ScopeId, Step, StepId};
+use crate::view::conversation;
 use crate::view::step::{self, offset};
 use crate::view::text::elapsed;
 use crate::view::turns::{self, History, Turn, TurnMessage, Turns};
@@ -102,7 +103,45 @@ fn said(step: &Step) -> (&[Message], &[Message]) {
     )
 }
 
-/// The view. `from`: a call on the page to be shown.
+/// Messages of a page without the work.
+const TALK: usize = 200;
+
+/// What people said and the last answers to it. `from`: the first message that is shown.
+pub(crate) fn talk(run: &Run, from: usize) -> Markup {
+    let talks = conversation::talks(run);
+    let all = talks
+        .iter()
+        .flat_map(|(scope, entries)| entries.iter().map(move |entry| (*scope, *entry)));
+    let number: usize = talks.iter().map(|(_, entries)| entries.len()).sum();
+    let shown: Vec<_> = all.skip(from).take(TALK).collect();
+    html! {
+        (tools(run, true, true))
+        div.thread.conv {
+            @if shown.is_empty() { p.none-yet { "Nobody said anything that a model call of this run was given." } }
+            @for (scope, entry) in shown {
+                @if let EntryKind::Message(said) | EntryKind::Turn(said) = &entry.kind {
+                    div.turn {
+                        div.by {
+                            @if talks.len() > 1 { b { (line(scope.agent.as_deref().unwrap_or("not named"), 80)) } }
+                            span { "+" (elapsed(offset(run, entry.at))) }
+                            @if let Some(step) = entry.step.and_then(|step| run.steps.get(step)) { a.r8 href=(step_href(run, step, true)) { "Show in timeline" } }
+                        }
+                        (message(said, SHOWN, Some(run.trace_id)))
+                    }
+                }
+            }
+            @if number > TALK {
+                p.none-yet {
+                    (count(number as u64)) " messages. "
+                    @if from > 0 { a href={ "?working=hidden&from=" (from.saturating_sub(TALK)) } { "Previous" } " " }
+                    @if from + TALK < number { a href={ "?working=hidden&from=" (from + TALK) } { "Next" } }
+                }
+            }
+        }
+    }
+}
+
+/// The view. `from`: a call of the page that is shown.
 pub(crate) fn view(run: &Run, from: usize) -> Markup {
     let all = turns::of(run);
     let calls: usize = all.iter().map(|turns| turns.calls.len()).sum();
@@ -118,7 +157,7 @@ pub(crate) fn view(run: &Run, from: usize) -> Markup {
         part.turns.calls.get(at).map(|turn| format!("{page}#{}", SERVED.call(turn.step)))
     };
     html! {
-        (tools(run, true))
+        (tools(run, true, false))
         div.convs {
             div.thread.conv {
                 @if sections.is_empty() { p.none-yet { "This run has no model calls." } }
@@ -147,7 +186,7 @@ pub(crate) fn view(run: &Run, from: usize) -> Markup {
 pub(crate) fn write(run: &Run, place: Place<'_>, most: usize, put: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     let all = turns::of(run);
     let parts = parts(&all, 0..most);
-    put(&tools(run, false).into_string())?;
+    put(&tools(run, false, false).into_string())?;
     put(r#"<div class="convs"><div class="thread conv">"#)?;
     if all.is_empty() {
         put(&html! { p.none-yet { "This run has no model calls." } }.into_string())?;
@@ -179,11 +218,17 @@ pub(crate) fn write(run: &Run, place: Place<'_>, most: usize, put: &mut dyn FnMu
     put("</div>")
 }
 
-fn tools(run: &Run, served: bool) -> Markup {
+/// `is_talk`: without the work.
+fn tools(run: &Run, served: bool, is_talk: bool) -> Markup {
+    let address = format!("/runs/{}/conversation", run.trace_id);
     html! {
         div.tools {
-            span.dim { "By agent: what is new in each call. What an earlier call was given is a link to it." }
+            span.dim {
+                @if is_talk { "What people asked, and the last answer to it." }
+                @else { "By agent: what is new in each call. What an earlier call was given is a link to it." }
+            }
             span.sp {}
+            @if is_talk { a.btn href=(address) { "Show working" } } @else if served { a.btn href={ (address) "?working=hidden" } { "Hide working" } }
             button data-md aria-pressed="false" { "Source" }
             @if served { a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
         }

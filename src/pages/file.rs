@@ -17,7 +17,7 @@ use super::head::{self, Around, Tab, step_anchor, title};
 use super::outline::Outline;
 use super::pane::{self, About};
 use super::skeleton::{MAX_ROWS, Skeleton};
-use super::timeline::{self, FILE_ROWS};
+use super::timeline::{self, FILE_ROWS, Shown};
 use super::words::{SHOWN, line};
 use crate::run::Run;
 use crate::transcript::content;
@@ -61,7 +61,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         a.skip href="#main" { "Skip to content" }
         (OPEN_MAIN)
         (head::head(run, Tab::Timeline, &around))
-        (timeline::view(&outline, 0, outline.first_to_look_at(), &About::default()))
+        (timeline::view(&outline, Shown::default(), outline.first_to_look_at(), &About::default()))
     };
     put(&top.into_string())?;
     put(r#"<div class="steps" id="steps">"#)?;

@@ -8,6 +8,7 @@ use crate::formats::FORMATS;
 use crate::run::{Run, Step, Utterance};
 use crate::transcript::content;
 use crate::view::errors;
+use crate::view::files::{Changed, changed};
 use crate::view::outline::{all_rows, rows};
 use crate::view::step;
 use crate::view::text::elapsed;
@@ -135,7 +136,7 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
             @if !around.damaged.is_empty() {
                 p.firstbad { b { (many(around.damaged.len(), "record")) " could not be read" } @if around.served { a href={ "/runs/" (trace) "/findings" } { "Show" } } }
             }
-            (figures(run))
+            (figures(run, around.served))
             @if around.served { (tabs(run, &trace, tab, around)) }
         }
     }
@@ -194,7 +195,7 @@ fn first_failure(run: &Run, served: bool) -> Markup {
     html! {
         @if let Some((_, step)) = deepest {
             p.firstbad {
-                span.st.error { (number) " failed" }
+                @if served { a.st.error href={ "/runs/" (run.trace_id) "?errors=" } { (number) " failed" } } @else { span.st.error { (number) " failed" } }
                 span.cut {
                     (kind(step.operation.kind)) " " b { (line(outline::name(run, step), 80)) } " "
                     @if let Some(failure) = &step.operation.failure { code { (line(&errors::words(failure), 240)) } }
@@ -205,7 +206,8 @@ fn first_failure(run: &Run, served: bool) -> Markup {
     }
 }
 
-fn figures(run: &Run) -> Markup {
+fn figures(run: &Run, served: bool) -> Markup {
+    let files = changed(run);
     let totals = Totals::of(run);
     let now = run.steps.iter().map(Step::end_or_start).max().unwrap_or(run.started_at);
     let nanos = |end: crate::span::UnixNanos| elapsed(end.0.saturating_sub(run.started_at.0));
@@ -235,6 +237,7 @@ fn figures(run: &Run) -> Markup {
                 (named.iter().take(4).cloned().collect::<Vec<_>>().join(", "))
                 @if more > 0 { " +" (more) }
             } }
+            @if !files.is_empty() { (figure("Files changed", &files_changed(run, &files, served))) }
             @if let Some(framework) = &run.agent.framework { div { dt { "Framework" } dd.txt { (line(framework, 40)) } } }
             @if let Some(user) = &run.user_id { div { dt { "User" } dd.txt { (line(user, 40)) } } }
             div { dt { "Started" } dd.txt {
@@ -248,7 +251,39 @@ fn figure(what: &str, value: &Markup) -> Markup {
     html! { div { dt { (what) } dd { (value) } } }
 }
 
-/// The totals, with a breakdown by model.
+/// Files that a page lists.
+const FILES: usize = 100;
+
+/// How many, which opens into the list: each with the step that changed it last.
+fn files_changed(run: &Run, files: &[Changed], served: bool) -> Markup {
+    html! {
+        details {
+            summary { (count(files.len() as u64)) }
+            div {
+                table {
+                    thead { tr { th { "File" } th.num { "Edits" } th.num { "Lines" } } }
+                    tbody {
+                        @for file in files.iter().take(FILES) {
+                            tr {
+                                th.mono scope="row" {
+                                    @match run.steps.get(file.last) {
+                                        Some(step) => a href=(step_href(run, step, served)) data-step=(step.id) { (line(&file.path, 120)) },
+                                        None => (line(&file.path, 120)),
+                                    }
+                                }
+                                td.num { (file.edits) }
+                                td.num { "+" (file.added) " −" (file.removed) }
+                            }
+                        }
+                    }
+                }
+                @if files.len() > FILES { p.faint { "And " (many(files.len() - FILES, "more file")) "." } }
+            }
+        }
+    }
+}
+
+/// The sums, which open into their parts by model.
 fn tokens(run: &Run, totals: &Totals) -> Markup {
     let tokens = &totals.tokens;
     let models = totals::by_model(run);

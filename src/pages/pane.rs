@@ -113,6 +113,11 @@ fn copy(run: &Run, of: &Step) -> Markup {
                 li { button data-copytext=(step_path(run, of)) data-copy="path" { "Link to this step" } }
                 li { button data-copyfrom=(at) { "Step as JSON" } }
                 li { button data-copyfrom={ (at) "/markdown" } { "Step and below as Markdown" } }
+                @if matches!(of.operation.kind, Kind::Llm | Kind::Tool) && !of.id.contains(char::is_control) {
+                    @for (format, client) in [("claude-code", "Claude Code"), ("codex", "Codex")] {
+                        li { button data-copytext=(fork(run, of, format)) { "Command to fork from here" span.faint { (client) } } }
+                    }
+                }
                 @if of.operation.kind == Kind::Llm && of.operation.input_messages.is_some() {
                     @let own = request::api_of(&of.operation);
                     @for (form, name) in request::FORMS.iter().zip(["curl", "Python", "JSON"]) {
@@ -125,6 +130,15 @@ fn copy(run: &Run, of: &Step) -> Markup {
             }
         }
     }
+}
+
+/// The command that writes a session up to a step. Ids of steps may have any letters.
+fn fork(run: &Run, of: &Step, format: &str) -> String {
+    let step = of.id.replace('\'', "'\\''");
+    format!(
+        "spanbridge export --to {format} --trace {} --until-step '{step}' --output fork/",
+        run.trace_id
+    )
 }
 
 fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'_>) -> Markup {

@@ -185,7 +185,11 @@ fn of_run(run: &Run, tab: Tab, around: &Around, body: &Markup) -> Markup {
 fn of_conversation(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let loaded = Loaded::of(web, id, answer)?;
     let run = loaded.run()?;
-    let body = conversation::view(run, number(asked, "from")?);
+    let from = number(asked, "from")?;
+    let body = match parameter(asked, "working").as_deref() {
+        Some("hidden") => conversation::talk(run, from),
+        _ => conversation::view(run, from),
+    };
     Ok(of_run(run, Tab::Conversation, &loaded.around(), &body))
 }
 

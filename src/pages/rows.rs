@@ -109,7 +109,7 @@ fn rules(text: &str) -> Result<Rules, Problem> {
 }
 
 impl Query {
-    /// The command that exports the matching runs. It cannot express words in payloads.
+    /// The command that exports the runs that it asks for.
     fn command(&self) -> String {
         let mut all: Vec<String> = Vec::new();
         let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
@@ -144,6 +144,7 @@ impl Query {
             ("session", &self.session),
             ("since", &self.since),
             ("until", &self.until),
+            ("search", &self.words),
             ("where", &expression),
         ] {
             if !value.is_empty() {

@@ -27,7 +27,10 @@ const DEPTH: usize = 16;
 pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer) -> Result<Markup, Problem> {
     let run = loaded.run()?;
     let outline = Outline::of(run);
-    let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
+    let shown = Shown {
+        from: number(asked, "from")?.min(outline.rows.len().saturating_sub(1)),
+        errors: parameter(asked, "errors").is_some(),
+    };
     let selected = selected(&outline, parameter(asked, "span").as_deref());
     let span = outline
         .step(selected)
@@ -39,7 +42,7 @@ pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer)
         served: true,
         ..About::default()
     };
-    Ok(view(&outline, from, selected, &about))
+    Ok(view(&outline, shown, selected, &about))
 }
 
 /// The row of a step or span, else the one to look at first.
@@ -51,8 +54,17 @@ fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     named.unwrap_or_else(|| outline.first_to_look_at())
 }
 
-/// The view. `from`: the first row rendered by the server.
-pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>) -> Markup {
+/// The rows that the server writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shown {
+    /// The first of them.
+    from: usize,
+    /// Only steps that failed.
+    errors: bool,
+}
+
+/// The view.
+pub(crate) fn view(outline: &Outline<'_>, shown: Shown, selected: usize, about: &About<'_>) -> Markup {
     let run = outline.run;
     let mut families = [0_u64; FAMILIES.len()];
     let mut failed = 0_u64;
@@ -95,7 +107,7 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
                     svg id="axis" {}
                 }
                 svg.grid id="gridl" aria-hidden="true" {}
-                div.rows id="rows" { div.ssr { (rows(outline, from, about.served)) } }
+                div.rows id="rows" { div.ssr { (rows(outline, shown, about.served)) } }
             }
             button.grip id="grip" role="separator" aria-orientation="vertical" aria-label="Width of the detail pane" aria-valuemin="280" aria-valuemax="900" aria-valuenow="440" {}
             aside.pane id="pane" aria-label="Selected step" tabindex="-1" {
@@ -114,25 +126,28 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
     }
 }
 
-fn rows(outline: &Outline<'_>, from: usize, served: bool) -> Markup {
-    let trace = outline.run.trace_id;
-    let all = outline.rows.len();
+fn rows(outline: &Outline<'_>, Shown { from, errors }: Shown, served: bool) -> Markup {
+    let failed = |step: &Step| step.operation.failure.is_some();
+    let numbers = outline.steps().enumerate().filter(|(_, (_, step))| !errors || failed(step));
+    let numbers: Vec<usize> = numbers.map(|(number, _)| number).collect();
+    let address = format!("/runs/{}?{}", outline.run.trace_id, if errors { "errors=&" } else { "" });
+    let all = numbers.len();
     let until = from.saturating_add(if served { ROWS } else { FILE_ROWS }).min(all);
     html! {
-        @for number in from..until {
-            @if let (Some(row), Some(step)) = (outline.rows.get(number), outline.step(number)) {
-                (one(outline, row.depth, step, outline.below(number) > 0, served))
+        @for number in numbers.iter().take(until).skip(from) {
+            @if let (Some(row), Some(step)) = (outline.rows.get(*number), outline.step(*number)) {
+                (one(outline, row.depth, step, outline.below(*number) > 0, served))
             }
         }
         @if served && all > ROWS {
             p.none-yet {
                 "Rows " (count(from as u64 + 1)) " to " (count(until as u64)) " of " (count(all as u64)) ". "
-                @if from > 0 { a href={ "/runs/" (trace) "?from=" (from.saturating_sub(ROWS)) } { "Previous" } " " }
-                @if until < all { a href={ "/runs/" (trace) "?from=" (until) } { "Next" } }
+                @if from > 0 { a href={ (address) "from=" (from.saturating_sub(ROWS)) } { "Previous" } " " }
+                @if until < all { a href={ (address) "from=" (until) } { "Next" } }
             }
         }
         @if !served && until < all { p.none-yet { "This file has " (count(until as u64)) " of " (count(all as u64)) " steps in full, and the outline of all with its script." } }
-        @if all == 0 { p.none-yet { "This trace has no spans." } }
+        @if all == 0 { p.none-yet { (if errors { "Nothing failed." } else { "This trace has no spans." }) } }
     }
 }
 

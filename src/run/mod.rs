@@ -36,6 +36,8 @@ mod calls_of_agents;
 mod continuations;
 mod conversation;
 mod conversation_entries;
+#[cfg(feature = "server")]
+mod cut;
 mod duplicates;
 mod echoed_errors;
 mod failure;
@@ -77,6 +79,8 @@ mod tool_calls;
 mod tree;
 
 pub(crate) use assemble::from_batch;
+#[cfg(feature = "server")]
+pub(crate) use cut::cut;
 pub use id::{Id, IdVec, ScopeId, StepId};
 #[cfg(feature = "server")]
 pub(crate) use in_full::{InFull, in_full, missing_bases};

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::errors;
 use super::step::offset;
 use crate::document::json::Json;
-use crate::operation::{Kind, Message, Part};
-use crate::run::{EntryKind, Run, ScopeId};
+use crate::operation::{Kind, Message, Part, Role};
+use crate::run::{Entry, EntryKind, Run, Scope, ScopeId};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
 use crate::transcript::content;
@@ -97,12 +97,52 @@ fn readable_value(value: &Value) -> Cow<'_, str> {
 
 /// The conversations that have entries, the run's own first.
 pub(crate) fn conversations(run: &Run) -> Vec<Conversation<'_>> {
-    let conversations = run.scopes.iter().map(|scope| conversation(run, scope));
-    conversations.filter(|conversation| !conversation.entries.is_empty()).collect()
+    let all = run
+        .scopes
+        .iter()
+        .map(|scope| conversation(run, scope, &mut scope.conversation.iter()));
+    all.filter(|conversation| !conversation.entries.is_empty()).collect()
 }
 
-fn conversation<'a>(run: &'a Run, scope: &'a crate::run::Scope) -> Conversation<'a> {
-    let entries = scope.conversation.iter().map(|entry| {
+/// The same without the work: see [`talks`].
+pub(crate) fn without_work(run: &Run) -> Vec<Conversation<'_>> {
+    let all = talks(run).into_iter();
+    all.map(|(scope, entries)| conversation(run, scope, &mut entries.into_iter()))
+        .collect()
+}
+
+/// What people said to the agents that nothing called, and the last answer to it: without thoughts, calls and results between.
+pub(crate) fn talks(run: &Run) -> Vec<(&Scope, Vec<&Entry>)> {
+    let main = run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.is_auxiliary);
+    main.map(|scope| (scope, talk(scope)))
+        .filter(|(_, talk)| !talk.is_empty())
+        .collect()
+}
+
+fn talk(scope: &Scope) -> Vec<&Entry> {
+    let has_text = |message: &Message| {
+        message
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()))
+    };
+    let (mut kept, mut answer) = (Vec::new(), None);
+    for entry in &scope.conversation {
+        match &entry.kind {
+            EntryKind::Message(message) if message.role == Role::User => {
+                kept.extend(answer.take());
+                kept.push(entry);
+            }
+            EntryKind::Turn(message) if has_text(message) => answer = Some(entry),
+            _ => {}
+        }
+    }
+    kept.extend(answer);
+    kept
+}
+
+fn conversation<'a>(run: &'a Run, scope: &'a Scope, entries: &mut dyn Iterator<Item = &'a Entry>) -> Conversation<'a> {
+    let entries = entries.map(|entry| {
         let step = entry.step.and_then(|step| run.steps.get(step));
         let (role, name, parts) = match &entry.kind {
             EntryKind::Message(message) => (message.role.name(), message.name.as_deref(), words(message)),

@@ -2,10 +2,12 @@
 //!
 //! All content of spans comes from others, who may be malicious: text passes through `view::text` before it is shown.
 
+pub(crate) mod acts;
 pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod errors;
 pub(crate) mod excerpt;
+pub(crate) mod files;
 pub(crate) mod found;
 pub(crate) mod json;
 pub(crate) mod outline;

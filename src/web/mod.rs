@@ -28,6 +28,7 @@ mod known;
 pub mod listing;
 pub(crate) mod lists;
 pub(crate) mod live;
+mod memory;
 pub(crate) mod openapi;
 mod places;
 pub(crate) mod readers;

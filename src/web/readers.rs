@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::detached::Detached;
+use super::memory::FreeMemory;
 
 /// Limits for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +63,8 @@ pub struct Readers {
     bytes: AtomicUsize,
     stopped: AtomicBool,
     spare: Mutex<Vec<Weak<dyn Spare>>>,
-    /// Threads for reading submitted documents.
+    pub(super) free: Arc<FreeMemory>,
+    /// Reads documents that are sent to be stored.
     pub(crate) documents: Detached,
     /// Threads for reading and checking blocks.
     pub(crate) blocks: Detached,
@@ -82,6 +84,7 @@ impl Readers {
             bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             spare: Mutex::default(),
+            free: Arc::default(),
             documents: Detached::default(),
             blocks: Detached::default(),
             states: Detached::default(),

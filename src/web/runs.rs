@@ -139,10 +139,13 @@ impl Runs {
         }
     }
 
-    /// Drops runs that were not used recently.
-    pub(crate) fn forget_idle(&self) {
+    /// Gives up what nobody has asked for of late; `false`: that is nothing.
+    pub(crate) fn forget_idle(&self) -> bool {
         let now = Instant::now();
-        self.kept().retain(|_, kept| kept.built.is_none() || kept.until > now);
+        let mut kept = self.kept();
+        let before = kept.len();
+        kept.retain(|_, kept| kept.built.is_none() || kept.until > now);
+        kept.len() < before
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use axum::body::Body;
 use hyper::Response;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::allowance::Allowance;
@@ -171,7 +172,9 @@ impl Web {
         tokio::spawn(async move {
             delivery.watch(slow).await;
             tokio::time::sleep(runs::CACHE_LIFETIME).await;
-            runs.forget_idle();
+            if runs.forget_idle() {
+                readers.free.give_back_soon(&Handle::current());
+            }
         });
         Ok(response)
     }
@@ -185,9 +188,11 @@ impl Web {
     ) -> Result<(), Problem> {
         let permit = self.readers.thread().await?;
         let allowance = Allowance::new(&self.readers, delivery);
+        let runtime = Handle::current();
         let thread = std::thread::Builder::new().name("read".to_owned()).spawn(move || {
             let _held = permit;
             work(&self, allowance);
+            self.readers.free.give_back_soon(&runtime);
         });
         thread.map_err(|_| Problem::refused(readers::Refusal::Busy)).map(drop)
     }

@@ -4,26 +4,37 @@ use super::line::Line;
 use super::overview::indented;
 use crate::cli::out::{Style, shown, styled};
 use crate::run::Run;
-use crate::view::conversation::{Conversation, ConversationEntry, UnshownValues, Words, beside, conversations};
+use crate::view::conversation::{Conversation, ConversationEntry, UnshownValues, Words, beside, conversations, without_work};
 use crate::view::step;
 use crate::view::text::{block, elapsed};
 
 pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
-    let mut lines = Vec::new();
     let has_times = step::has_times(run);
-    for conversation in conversations(run) {
-        lines.push(String::new());
-        lines.push(head(run, &conversation, has_times, width));
-        for said in &conversation.entries {
-            lines.extend(entry(said, has_times, width));
-        }
-    }
+    let mut lines = of_conversations(run, &conversations(run), width);
     let beside = beside(run);
     if !beside.is_empty() {
         lines.push(String::new());
         lines.push(styled("inputs and outputs outside of conversations", Style::Strong));
         for beside in beside {
             lines.extend(in_and_out(run, &beside, has_times, width));
+        }
+    }
+    lines
+}
+
+/// What people said and the last answers to it.
+pub(super) fn talks(run: &Run, width: Option<usize>) -> Vec<String> {
+    of_conversations(run, &without_work(run), width)
+}
+
+fn of_conversations(run: &Run, all: &[Conversation<'_>], width: Option<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let has_times = step::has_times(run);
+    for conversation in all {
+        lines.push(String::new());
+        lines.push(head(run, conversation, has_times, width));
+        for said in &conversation.entries {
+            lines.extend(entry(said, has_times, width));
         }
     }
     lines

@@ -44,6 +44,7 @@ Examples:
   spanbridge show 5b8e              the first digits of the id are enough
   spanbridge show 5b8e --errors     what failed, and what it is in
   spanbridge show 5b8e --step 0005  a step: what went in, what came out, what is below it
+  spanbridge show 5b8e --hide-working     what people asked, and the last answers
   spanbridge show 5b8e --full       all conversations, results and stack traces
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
@@ -70,6 +71,9 @@ pub(super) struct Show {
     /// Show messages, results and errors in full.
     #[arg(long)]
     full: bool,
+    /// Show only what people said and the last answers to it, in full, without the work between.
+    #[arg(long, conflicts_with_all = ["full", "spans", "json", "html", "session"])]
+    hide_working: bool,
     /// Show the tree of spans and the problems found in the data.
     #[arg(long)]
     spans: bool,
@@ -203,6 +207,12 @@ impl Show {
             return write_page(path, self.force, &format!("trace {}", run.trace_id), &|out| pages::write(run, out));
         }
         let width = out::width();
+        if self.hide_working {
+            let mut lines = overview::head(run, width, false);
+            lines.extend(full::talks(run, width));
+            lines.extend(overview::files(run, width));
+            return print_lines(&lines);
+        }
         if let Some(step) = self.only.step(run)? {
             return print_lines(&step_lines(run, step, width, &self.only));
         }
@@ -230,6 +240,7 @@ pub(super) fn overview(run: &Run, width: Option<usize>, full: bool, only: &Only)
     }
     lines.extend(overview::errors(run, width, full));
     lines.extend(overview::totals(run, width));
+    lines.extend(overview::files(run, width));
     lines
 }
 

@@ -8,6 +8,7 @@ use crate::run::annotations::ANNOTATOR;
 use crate::run::{Observed, Run, Utterance};
 use crate::span::LogRecord;
 use crate::transcript::content;
+use crate::view::files::changed;
 use crate::view::text::{block, elapsed, wrapped};
 use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
@@ -153,6 +154,24 @@ pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
             lines.extend(table(what, groups, step::has_times(run), width));
         }
     }
+    lines
+}
+
+/// The files that edit and write tools changed.
+pub(super) fn files(run: &Run, width: Option<usize>) -> Vec<String> {
+    let files = changed(run);
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&["FILE", "EDITS", "ADDED", "REMOVED"]);
+    for file in &files {
+        let count = |number: usize| (number.to_string(), Style::Plain);
+        let path = (shown(&file.path, NAME), Style::Strong);
+        table.row(vec![path, count(file.edits), count(file.added), count(file.removed)]);
+    }
+    table.fit(width, &["FILE"], &["REMOVED", "ADDED"]);
+    let mut lines = vec![String::new()];
+    lines.extend(table.lines());
     lines
 }
 

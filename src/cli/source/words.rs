@@ -62,7 +62,17 @@ impl Source {
         }
     }
 
-    /// Whether a trace contains the words.
+    /// The traces of a filter that have words.
+    pub(in crate::cli) fn ids_having(&self, text: Option<&str>, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
+        let having = self.having(text, filter)?;
+        if let Having::All = having {
+            return self.ids(filter);
+        }
+        let found = self.list_where(filter, false, &|listed| self.has_words(&having, listed))?;
+        Ok(found.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+    }
+
+    /// Whether a trace has them.
     pub(in crate::cli) fn has_words(&self, having: &Having, listed: &Listed) -> bool {
         let words = match having {
             Having::All => return true,

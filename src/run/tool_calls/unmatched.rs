@@ -191,6 +191,9 @@ impl UnmatchedCalls {
             (_, Some(value)) => {
                 of.extend([Arguments::Same(signature(&self.state, recorded)), Arguments::None]);
                 match value {
+                    // Positional arguments may have the values of any members.
+                    Value::Array(_) => of.push(Arguments::Any),
+                    Value::Object(map) if map.get("args").is_some_and(Value::is_array) => of.push(Arguments::Any),
                     Value::Object(map) => of.extend(self.members(map)),
                     bare => {
                         only = text(bare);
