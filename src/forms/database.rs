@@ -9,10 +9,6 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DatabaseForm {
-    /// Its name: that of its file.
-    #[cfg(test)]
-    #[serde(skip)]
-    pub(crate) name: String,
     /// What it reads, in a line.
     pub(crate) reads: String,
     /// Where the producer describes it.
@@ -28,7 +24,7 @@ pub(crate) struct DatabaseForm {
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
         /// The tables as they are written, by name.
-        const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".sqlite.yaml")))),*];
+        pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".sqlite.yaml")))),*];
     };
 }
 
@@ -50,20 +46,10 @@ tables![
 
 /// The databases that are known.
 pub(crate) fn databases() -> &'static [DatabaseForm] {
-    static FORMS: LazyLock<Vec<DatabaseForm>> = LazyLock::new(|| TABLES.iter().filter_map(DatabaseForm::of).collect());
+    // A test reads each of them.
+    static FORMS: LazyLock<Vec<DatabaseForm>> =
+        LazyLock::new(|| TABLES.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect());
     &FORMS
-}
-
-impl DatabaseForm {
-    /// Reads a table; a test reads each of them.
-    fn of((_name, text): &(&str, &str)) -> Option<Self> {
-        let form: Self = serde_saphyr::from_str(text).ok()?;
-        Some(Self {
-            #[cfg(test)]
-            name: (*_name).to_owned(),
-            ..form
-        })
-    }
 }
 
 #[cfg(test)]
