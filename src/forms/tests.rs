@@ -103,7 +103,7 @@ fn other_than_golden(name: &str, rows: Vec<Value>) -> Option<String> {
 fn each_database_reads_its_input() {
     let mut wrong = Vec::new();
     for ((name, _), form) in database::TABLES.iter().zip(database::databases()) {
-        let Ok(made) = fs::read_to_string(folder().join(format!("{}.sqlite.sql", name))) else {
+        let Ok(made) = fs::read_to_string(folder().join(format!("{name}.sqlite.sql"))) else {
             assert!(["vscode_traces", "kiro", "amazon_q"].contains(&name), "{} has no input", name);
             continue;
         };
@@ -114,8 +114,8 @@ fn each_database_reads_its_input() {
         match rows(&lines.join("\n")) {
             // Its rows are sessions, which a format reads.
             Err(_) if *name == "adk" => wrong.extend(other_than_golden("adk.sqlite", lines.into_iter().map(Value::from).collect())),
-            Err(problem) => wrong.push(format!("{}: {problem}: {}", name, lines.concat())),
-            Ok((_, rows)) => wrong.extend(other_than_golden(&format!("{}.sqlite", name), rows)),
+            Err(problem) => wrong.push(format!("{name}: {problem}: {}", lines.concat())),
+            Ok((_, rows)) => wrong.extend(other_than_golden(&format!("{name}.sqlite"), rows)),
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
