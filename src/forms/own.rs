@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::log::Log;
 use super::read::{Read, Reader, Unread};
-use super::recognise::{listed, nested, weight};
+use super::recognise::{Forms, listed, nested, weight};
 use super::table::Form;
 
 /// What a form makes of a text.
@@ -42,7 +42,7 @@ pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize,
 }
 
 /// A text without the time that a runner of CI prints before each line.
-pub(super) fn without_time(text: &str) -> &str {
+fn without_time(text: &str) -> &str {
     const LONGEST_TIME: usize = 36;
     let space = text.bytes().take(LONGEST_TIME).position(|byte| byte == b' ');
     let (time, line) = space.and_then(|space| text.split_at_checked(space)).unwrap_or(("", text));
@@ -71,6 +71,19 @@ pub(crate) fn lines_without_json(lines: usize) -> String {
     match lines {
         1 => "1 line that is not JSON".to_owned(),
         lines => format!("{lines} lines that are not JSON"),
+    }
+}
+
+impl Forms {
+    /// The form of a log that a program printed between other lines.
+    pub(crate) fn log_between_lines(&self, text: &str) -> Option<&Form> {
+        const HEAD: usize = 64 << 10;
+        let head = text.get(..text.floor_char_boundary(HEAD)).unwrap_or(text);
+        let lines = head.lines().map(|line| without_time(line.trim_start()));
+        let mut values = lines
+            .filter(|line| line.starts_with('{'))
+            .filter_map(|line| serde_json::from_str(line).ok());
+        self.log_of(&values.next()?)
     }
 }
 

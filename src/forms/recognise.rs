@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::conditions::Conditions;
-use super::own;
 use super::read::{Read, Reader, Unread};
 use super::source::Path;
 use super::table::Form;
@@ -125,17 +124,6 @@ impl Forms {
     pub(crate) fn of_text(&self, text: &str) -> Option<&Form> {
         let first = json!({"line": text.lines().find(|line| !line.trim().is_empty())?});
         self.iter().find(|form| form.table.lines && form.is_of(&first))
-    }
-
-    /// The form of a log that a program printed between other lines.
-    pub(crate) fn log_between_lines(&self, text: &str) -> Option<&Form> {
-        const HEAD: usize = 64 << 10;
-        let head = text.get(..text.floor_char_boundary(HEAD)).unwrap_or(text);
-        let lines = head.lines().map(|line| own::without_time(line.trim_start()));
-        let mut values = lines
-            .filter(|line| line.starts_with('{'))
-            .filter_map(|line| serde_json::from_str(line).ok());
-        self.log_of(&values.next()?)
     }
 
     /// The form of a log with this first value.
