@@ -18,7 +18,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("document", 3164),
     ("documents", 521),
     ("events", 1546),
-    ("formats", 33333),
+    ("formats", 33319),
     ("forms", 3454),
     ("forward", 6624),
     ("layer", 9612),

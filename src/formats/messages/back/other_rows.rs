@@ -72,33 +72,19 @@ fn is_otherwise(message: &Value) -> bool {
 /// Members in camel case, as AG-UI's clients keep them.
 const RENAMED: [(&str, &str); 2] = [("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")];
 
-/// The same message with the chat API's names of today: a result of a `function`, its `function_call`, members in camel case.
+/// The same message with the chat API's names.
 fn renamed(message: &Value) -> Option<Map<String, Value>> {
     let map = message.as_object()?;
-    let is_of_function = map.get("role").is_some_and(|role| role == "function");
-    let call = map
-        .get("function_call")
-        .filter(|call| call.get("name").is_some_and(Value::is_string));
     let camel = || {
         RENAMED
             .into_iter()
             .filter(|(old, new)| map.contains_key(*old) && !map.contains_key(*new))
     };
-    if !is_of_function && call.is_none() && camel().next().is_none() {
-        return None;
-    }
+    camel().next()?;
     let mut out = map.clone();
     for (old, new) in camel() {
         out.extend(map.get(old).map(|value| (new.to_owned(), value.clone())));
         out.remove(old);
-    }
-    if is_of_function {
-        out.insert("role".to_owned(), "tool".into());
-    }
-    if let Some(call) = call {
-        out.remove("function_call");
-        out.entry("tool_calls")
-            .or_insert_with(|| json!([{"type": "function", "function": call}]));
     }
     Some(out)
 }
