@@ -1,4 +1,4 @@
-//! Forms of every kind: what a table of one's own can be, and what is read by tables.
+//! The kinds of forms: messages, exported spans and databases.
 
 use super::database::databases;
 use super::recognise::Forms;
@@ -9,14 +9,14 @@ use super::tables::TABLES;
 /// A table of messages and logs, or of exported spans.
 #[derive(Debug)]
 pub(crate) enum AnyForm {
-    /// Messages, rows, requests and logs, which become rows of chat messages.
+    /// A table for messages, rows, requests and logs. They become rows of chat messages.
     Rows(Box<Form>),
-    /// Spans as a backend exports them.
+    /// A table for the spans that a backend exports.
     Spans(Box<SpanForm>),
 }
 
 impl AnyForm {
-    /// Reads and checks a table: one with `span` describes exported spans.
+    /// Reads and checks a table. A table with `span` describes exported spans.
     pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
         if text.lines().any(|line| line.starts_with("span:")) {
             return SpanForm::of(name, text).map(|form| Self::Spans(Box::new(form)));
@@ -24,7 +24,7 @@ impl AnyForm {
         Form::of(name, text).map(|form| Self::Rows(Box::new(form)))
     }
 
-    /// What this form makes of each item of a text: a line for each.
+    /// Reports how this form reads each item of a text, one line per item.
     pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
         match self {
             Self::Rows(form) => form.try_text(text, say),
@@ -33,7 +33,7 @@ impl AnyForm {
     }
 }
 
-/// What a form becomes.
+/// What a form produces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Messages,
@@ -42,7 +42,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its word.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Messages => "messages",
@@ -52,18 +51,18 @@ impl Kind {
     }
 }
 
-/// The table of a form, as it is written.
+/// The YAML text of a form.
 pub(crate) fn table_of(name: &str) -> Option<&'static str> {
     let mut tables = TABLES.iter().chain(spans::TABLES);
     tables.find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The names of the tables that [`table_of`] gives.
+/// The names that [`table_of`] knows.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TABLES.iter().chain(spans::TABLES).map(|(name, _)| *name)
 }
 
-/// What is read by tables: the name of each where it has one, one line about it, and what it becomes.
+/// All forms: the name if there is one, a one-line description, and the kind.
 pub(crate) fn listed() -> Vec<(Option<&'static str>, &'static str, Kind)> {
     let rows = Forms::built_in()
         .iter()

@@ -1,4 +1,4 @@
-//! Sets of rules that a table takes from another form: `anthropic.written`.
+//! Sets of rules that a table uses from another form: `anthropic.written`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use super::table::{Rule, Table, parsed};
 use super::tables::TABLES;
 use super::unknown::unknown;
 
-/// Adds the sets of other forms that rules name, those that these name in turn, and the members that those forms ignore.
+/// Copies the sets of other forms that rules name into the table, including sets that those name in turn. Also copies the names of members
+/// that those forms ignore.
 pub(super) fn borrow(table: &mut Table) -> Result<(), String> {
     if let Some(name) = table.rules.keys().find(|name| name.contains('.')) {
         return Err(format!("rules: `{name}`: a name with a dot is that of another form's set"));

@@ -1,4 +1,4 @@
-//! The tables of `semconv/forms/`.
+//! The built-in forms.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use super::table::Form;
 use super::tables::TABLES;
 
 impl Forms {
-    /// The forms of `semconv/forms/`, made once.
+    /// The forms of `semconv/forms/`, parsed once.
     pub(crate) fn built_in() -> &'static Self {
         static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-            // A test reads each of them.
+            // A test checks that all tables can be read.
             let read = |(name, text): &(&str, &str)| Form::of(name, text).ok();
             Forms::of(TABLES.iter().filter_map(read).collect())
         });

@@ -1,4 +1,4 @@
-//! Checks the table of a form when it is read.
+//! Checks a form's table when it is loaded.
 
 use super::borrow::borrow;
 use super::conditions::Conditions;
@@ -65,7 +65,7 @@ fn check(table: &mut Table) -> Result<(), String> {
                 return Err(format!("{place}: facts: `{taken}` is written by other members of a rule"));
             }
             kept.extend(rule.keep.keys().cloned());
-            // What another form keeps for its sets may be missing here.
+            // Sets of another form may read values that only that form keeps.
             if !name.contains('.') {
                 asked.extend(rule.sources().flat_map(Source::kept).map(|name| (place.clone(), name.to_owned())));
             }

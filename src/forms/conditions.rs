@@ -1,18 +1,18 @@
-//! Conditions on values: the tests of `is`, `when` and `failed`.
+//! Conditions on values, used by `is`, `when` and `failed`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::source::{Path, is_empty};
 
-/// What a value has to be.
+/// A test of one value.
 #[derive(Debug, Clone, PartialEq)]
 enum Test {
-    /// `<any>`: it is there.
+    /// `<any>`: the value exists.
     Any,
-    /// `<none>`: it is not there, or null.
+    /// `<none>`: the value is missing or null.
     None,
-    /// `<filled>`: it is there, and not empty.
+    /// `<filled>`: the value exists and is not empty.
     Filled,
     Text,
     Number,
@@ -22,12 +22,12 @@ enum Test {
     Begins(String),
     /// `*word*`
     Contains(String),
-    /// Conditions on what is there.
+    /// The value meets all of these conditions.
     All(Conditions),
     Is(Value),
 }
 
-/// The tests with what they ask, for people.
+/// The tests and their descriptions, for the documentation.
 pub(super) const TESTS: &[(&str, &str)] = &[
     ("<any>", "The member exists and is not null."),
     ("<none>", "The member is missing or null."),
@@ -89,7 +89,7 @@ impl Test {
     }
 }
 
-/// Conditions on a value: all have to hold. Of a list of tests one has to.
+/// Conditions on a value. All must hold. If a condition has a list of tests, one test must pass.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(try_from = "serde_json::Map<String, Value>")]
 pub(super) struct Conditions(Vec<(Path, Vec<Test>)>);
@@ -116,7 +116,7 @@ impl Conditions {
             .all(|(path, tests)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))))
     }
 
-    /// The first that does not hold, for people.
+    /// The path of the first condition that does not hold, for error messages.
     pub(super) fn failing(&self, around: &[&Value]) -> Option<String> {
         let failing = self
             .0
@@ -129,14 +129,14 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// How many of a hundred hold, of those that ask for something.
+    /// The percentage of conditions that hold. Conditions that allow a missing value do not count.
     pub(super) fn holding(&self, around: &[&Value]) -> usize {
         let asking = || self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None));
         let holds = |(path, tests): &&(Path, Vec<Test>)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value)));
         asking().filter(holds).count() * 100 / asking().count().max(1)
     }
 
-    /// Calls back with the names without which they cannot hold.
+    /// Calls `name` with each member name that a value must contain to meet the conditions.
     pub(super) fn names(&self, name: &mut dyn FnMut(&str)) {
         for (path, tests) in self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None)) {
             let is_name = |step: &&String| *step != "*" && step.parse::<i64>().is_err();
@@ -147,13 +147,13 @@ impl Conditions {
         }
     }
 
-    /// The members of the value itself that they ask for.
+    /// The direct members of the value that the conditions test.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|(path, _)| path.first())
     }
 }
 
-/// Conditions, or several sets of them.
+/// Reads one set of conditions, or a list of sets.
 pub(super) fn any_of<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Conditions>, D::Error> {
     let list = match Value::deserialize(deserializer)? {
         Value::Array(list) => list,

@@ -1,29 +1,29 @@
-//! Forms of SQLite databases: by which tables they are recognised, and the query whose rows are read as lines of JSON.
+//! Forms of SQLite databases: the tables that identify a database, and a query whose rows are read as lines of JSON.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// A database that a client keeps.
+/// The form of a client's database.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DatabaseForm {
-    /// What it reads, in a line.
+    /// One line about the databases that this form reads.
     pub(crate) reads: String,
-    /// Where the producer describes it.
+    /// Links to the producer's description.
     #[serde(default)]
     #[expect(dead_code, reason = "for people")]
     see: Vec<String>,
-    /// The tables by which it is recognised, with columns that they have.
+    /// The tables that identify the database, with some of their columns.
     pub(crate) tables: BTreeMap<String, Vec<String>>,
-    /// Each of its rows is a text, a line of JSON.
+    /// The query. Each row is one text: a line of JSON.
     pub(crate) query: String,
 }
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
-        /// The tables as they are written, by name.
+        /// The YAML text of each form, by name.
         pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".sqlite.yaml")))),*];
     };
 }
@@ -44,9 +44,9 @@ tables![
     "llm_threads",
 ];
 
-/// The databases that are known.
+/// The known forms of databases.
 pub(crate) fn databases() -> &'static [DatabaseForm] {
-    // A test reads each of them.
+    // A test checks that all tables can be read.
     static FORMS: LazyLock<Vec<DatabaseForm>> =
         LazyLock::new(|| TABLES.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect());
     &FORMS

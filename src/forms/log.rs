@@ -1,4 +1,4 @@
-//! A file that is one conversation: its values are items.
+//! Logs: files that are one conversation, with values as items.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::read::{Read, Reader, Unread};
 use super::recognise::{nested, weight};
 use super::table::Form;
 
-/// A log while it is read, value by value.
+/// Reads a log value by value.
 #[derive(Debug)]
 pub(crate) struct Log<'f> {
     form: &'f Form,
@@ -14,13 +14,12 @@ pub(crate) struct Log<'f> {
 }
 
 impl<'f> Log<'f> {
-    /// Of this form.
     pub(crate) fn new(form: &'f Form) -> Self {
         let reader = Reader::new(form, nested);
         Self { form, reader }
     }
 
-    /// Reads the next value. A list has several.
+    /// Reads the next value, or each value of a list.
     pub(crate) fn add(&mut self, value: &Value) {
         match value {
             Value::Array(list) => list.iter().for_each(|value| self.item(value)),
@@ -35,7 +34,7 @@ impl<'f> Log<'f> {
         self.reader.item(&[value]);
     }
 
-    /// What was read.
+    /// The conversation.
     pub(crate) fn finish(self) -> Result<Read, Unread> {
         self.reader.finish()
     }

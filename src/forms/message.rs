@@ -1,10 +1,10 @@
-//! A message of the chat API while it is put together.
+//! Builds messages of the chat API.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// The chat API's roles, with the words that others have for them.
+/// The chat API's roles, with the names that other formats use for them.
 const ROLES: &[(&str, &[&str])] = &[
     ("user", &["user", "human", "USER", "HumanMessage"]),
     (
@@ -16,14 +16,14 @@ const ROLES: &[(&str, &[&str])] = &[
     ("tool", &["tool", "function", "TOOL", "tool_result", "ToolMessage"]),
 ];
 
-/// The chat API's role for a word.
+/// The chat API's role for a name. The form's own names come first.
 pub(super) fn role_of(word: &str, own: &BTreeMap<String, String>) -> Option<&'static str> {
     let word = own.get(word).map_or(word, String::as_str);
     let found = ROLES.iter().find(|(_, words)| words.contains(&word));
     found.map(|(role, _)| *role)
 }
 
-/// A message that more may be said in.
+/// A message that may still grow.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) role: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Open {
     pub(super) thoughts: Vec<String>,
     pub(super) facts: Map<String, Value>,
     calls: Vec<Call>,
-    /// Empty lines after the last line: they are of the text where another one follows.
+    /// The number of empty lines after the last line. They belong to the text only if another line follows.
     empty_lines: usize,
 }
 
@@ -40,11 +40,11 @@ struct Call {
     id: Option<Value>,
     name: String,
     arguments: Option<Value>,
-    /// Arguments that came in pieces.
+    /// Arguments that arrived in pieces.
     text: String,
 }
 
-/// What more of the same message has of its facts: the others are counted once.
+/// The facts that a continuation of a message keeps. Others, such as tokens, would be counted twice.
 const LASTING: [&str; 2] = ["model", "timestamp"];
 
 impl Open {
@@ -59,7 +59,7 @@ impl Open {
         }
     }
 
-    /// One that goes on where this one ended.
+    /// A message that continues this one.
     pub(super) fn like(&self) -> Self {
         let facts = self.facts.iter().filter(|(name, _)| LASTING.contains(&name.as_str()));
         Self {
@@ -93,9 +93,9 @@ impl Open {
         }
     }
 
-    /// Adds a call, or completes the one with this id. Whether its name is known.
+    /// Adds a call, or completes the call with this id. Returns false for a new call without a name.
     pub(super) fn call(&mut self, id: Option<Value>, name: Option<Value>, arguments: Option<Value>, more: Option<Value>) -> bool {
-        // The last calls are those that come in pieces.
+        // Only recent calls arrive in pieces.
         const BACK: usize = 64;
         let mut last = self.calls.iter().enumerate().rev().take(BACK);
         let known = last.find(|(_, call)| id.is_some() && call.id == id).map(|(place, _)| place);
@@ -115,7 +115,7 @@ impl Open {
         true
     }
 
-    /// The message, if it says anything.
+    /// The finished message, or `None` if it is empty.
     pub(super) fn message(self) -> Option<Value> {
         let says = !self.parts.is_empty() || !self.thoughts.is_empty() || !self.calls.is_empty();
         if !says {
@@ -143,12 +143,12 @@ impl Call {
             Some(Value::Null) | None => self.text.into(),
             Some(other) => json!({"value": other}),
         };
-        // No arguments are an empty object.
+        // Missing arguments become an empty object.
         let arguments = match arguments {
             Value::String(text) => match serde_json::from_str::<Value>(&text) {
                 Ok(opened @ Value::Object(_)) => opened,
                 _ if text.trim().is_empty() => json!({}),
-                // Anything else as JSON is no object, and what is no JSON stays.
+                // Other JSON becomes a member of an object. Text that is not JSON is kept.
                 Ok(Value::Null) => json!({}),
                 Ok(other) => json!({"value": other}),
                 Err(_) => text.into(),
@@ -166,7 +166,7 @@ impl Call {
     }
 }
 
-/// Content as the chat API has it: one text is a text.
+/// The content in the chat API's format. A single text part becomes a plain string.
 fn content(mut parts: Vec<Value>) -> Value {
     let is_text = |part: &Value| part.get("type").is_some_and(|kind| kind == "text");
     let is_empty = |part: &Value| is_text(part) && part.get("text").is_some_and(|text| text == "");
@@ -180,7 +180,7 @@ fn content(mut parts: Vec<Value>) -> Value {
     }
 }
 
-/// The content of a tool's message: of a list of blocks with words the words, of a list with others the list, of anything else its JSON.
+/// The content of a tool's message: the text of a list of text blocks, a list of other blocks unchanged, or the JSON of any other value.
 pub(super) fn content_of(value: &Value) -> Value {
     let has_words =
         |block: &Value| block.is_string() || ["text", "content"].iter().any(|key| block.get(*key).is_some_and(Value::is_string));
@@ -191,7 +191,7 @@ pub(super) fn content_of(value: &Value) -> Value {
     }
 }
 
-/// Where tools have their name, description and parameters, by JSON pointer.
+/// JSON pointers to a tool's name, description and parameters.
 const NAMES: [&str; 4] = ["/name", "/function/name", "/toolSpec/name", "/tool_name"];
 const DESCRIPTIONS: [&str; 3] = ["/description", "/function/description", "/toolSpec/description"];
 const PARAMETERS: [&str; 9] = [
@@ -206,7 +206,7 @@ const PARAMETERS: [&str; 9] = [
     "/schema",
 ];
 
-/// Tools as OpenAI's API has them: from a list, a list of declarations, or an object by name.
+/// Converts tools to the format of OpenAI's API. Takes a list, a list of declarations, or an object with tools by name.
 pub(super) fn functions(tools: &Value) -> Value {
     let opened = tools.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let mut out = Vec::new();
@@ -230,7 +230,7 @@ fn add_functions(value: &Value, name: Option<&str>, out: &mut Vec<Value>) {
         (Value::String(name), _) => out.push(json!({"type": "function", "function": {"name": name}})),
         (Value::Object(map), _) => {
             let Some(name) = at(&NAMES).or_else(|| name.map(Value::from)) else {
-                // Tools by name.
+                // An object with tools by name.
                 return map.iter().filter(|(_, tool)| tool.is_object()).for_each(|(name, tool)| {
                     if name != "toolChoice" {
                         add_functions(tool, Some(name), out);

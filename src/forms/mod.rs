@@ -1,15 +1,16 @@
-//! Forms: tables that say how lists of messages, rows, requests and logs of agents are read, one file a form in `semconv/forms/`.
+//! Forms: tables that describe how to read messages, rows, requests and logs of agents. Each form is one file in `semconv/forms/`.
 //!
-//! A table names no Rust. It says by which members a value is recognised, where its items are, and, by rules, what each item says: a role,
-//! words, thoughts, calls, results, facts. What comes out is a row of chat messages, which the format `messages` reads as it reads any other.
+//! A table refers to no Rust code. It defines which members identify a value, where the items are, and, by rules, how to read each item:
+//! its role, text, reasoning, calls, results and facts. The result is a row of chat messages, which the format `messages` reads like any
+//! other row.
 //!
-//! * [`Form`] is a table, checked when it is read: a name that nobody knows is an error with its place and the nearest known name.
-//! * [`Forms`] are the tables of `semconv/forms/`, and which of them a value is.
-//! * [`Reader`](read::Reader) goes through a value by a table.
+//! * [`Form`] is a table. It is checked when it is loaded: an unknown name is an error with its place and the nearest known name.
+//! * [`Forms`] holds the tables of `semconv/forms/` and recognises the form of a value.
+//! * [`Reader`](read::Reader) reads a value by a table.
 //!
-//! Work and memory are linear in the file. A value is read by the rules of one set, which are fewer than a constant, at most
-//! [`read::DEPTH`] sets deep; a table that reads values again and again runs out of [steps](read::Reader). What lies around an item (`..`,
-//! `$name`) is copied to it only where it is short, so no large value is copied to each of many items.
+//! Time and memory are linear in the size of the file. One set of rules reads a value. The number of rules in a set is constant, and sets
+//! nest at most [`read::DEPTH`] deep. A table that reads values again and again runs out of [steps](read::Reader). Values from around an
+//! item (`..`, `$name`) are copied to it only if they are short, so a large value is never copied to many items.
 
 mod any;
 mod borrow;

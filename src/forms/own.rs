@@ -1,4 +1,4 @@
-//! A text by a form that its reader names, and what the form makes of each item.
+//! Reads a text by a form that the user names, and reports how the form reads each item.
 
 use serde_json::{Value, json};
 
@@ -7,19 +7,19 @@ use super::read::{Read, Reader, Unread};
 use super::recognise::{Forms, listed, nested, weight};
 use super::table::Form;
 
-/// What a form makes of a text.
+/// The result of reading a text by a form.
 #[derive(Debug, Default)]
 pub(crate) struct ByForm {
-    /// Its conversations, or why there is none, each with its place as a JSON path.
+    /// The conversations, or why one was not read, each with its JSON path.
     pub(crate) rows: Vec<(String, Result<Read, Unread>)>,
-    /// Lines that are no JSON.
+    /// The number of lines that are not JSON.
     pub(crate) others: usize,
 }
 
-/// The values of a text that has others between them: each with the number of its line.
+/// Calls `take` with each JSON value of a text and its line number. Counts lines that are not JSON.
 pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize, Value)) {
     let (mut rest, mut line) = (text, 1);
-    // A text that is one value over many lines, or values one after the other.
+    // The text may be one value over many lines, or several values in sequence.
     while !rest.trim_start().is_empty() {
         let blank = rest.len() - rest.trim_start().len();
         line += lines_in(rest.get(..blank).unwrap_or_default());
@@ -41,7 +41,7 @@ pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize,
     }
 }
 
-/// A text without the time that a runner of CI prints before each line.
+/// Removes the time that a CI runner prints before each line.
 fn without_time(text: &str) -> &str {
     const LONGEST_TIME: usize = 36;
     let space = text.bytes().take(LONGEST_TIME).position(|byte| byte == b' ');
@@ -51,7 +51,7 @@ fn without_time(text: &str) -> &str {
     if is_time && line.starts_with('{') { line } else { text }
 }
 
-/// The lines of a text as items, each with its number.
+/// The lines of a text as items, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Value)> {
     let mut fenced = false;
     text.lines().enumerate().map(move |(index, line)| {
@@ -66,7 +66,7 @@ fn lines_in(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// So many lines, in words.
+/// The number of lines that are not JSON, as a phrase.
 pub(crate) fn lines_without_json(lines: usize) -> String {
     match lines {
         1 => "1 line that is not JSON".to_owned(),
@@ -88,7 +88,7 @@ impl Forms {
 }
 
 impl Form {
-    /// Reads a text by this form alone. Lines that are no JSON are counted.
+    /// Reads a text by this form alone. Counts lines that are not JSON.
     pub(crate) fn read_text(&self, text: &str) -> ByForm {
         let mut out = ByForm::default();
         let mut others = 0;
@@ -115,7 +115,7 @@ impl Form {
         out
     }
 
-    /// Adds the conversations of a text whose lines are the items. What precedes the first belongs to none.
+    /// Adds the conversations of a text whose lines are the items. Lines before the first conversation are skipped.
     fn add_lines(&self, text: &str, rows: &mut Vec<(String, Result<Read, Unread>)>) {
         let mut open: Option<(String, Log<'_>)> = None;
         for (line, item) in lines(text) {
@@ -129,13 +129,13 @@ impl Form {
             }
         }
         rows.extend(open.map(|(path, log)| (path, log.finish())));
-        // A program that was started and asked nothing.
+        // The program was started, but received no question.
         if rows.iter().any(|(_, read)| read.is_ok()) {
             rows.retain(|(_, read)| read.is_ok());
         }
     }
 
-    /// A list of conversations, or the list below a value.
+    /// The conversations, if the value is a list of them or contains such a list.
     fn several<'v>(&self, value: &'v Value) -> Option<&'v [Value]> {
         let list = || self.rows_of(value).or_else(|| value.as_array().map(Vec::as_slice));
         list().filter(|_| self.items_of(value).is_none())
@@ -155,7 +155,7 @@ impl Form {
         }
     }
 
-    /// What this form makes of each item of a text: a line for each, with its line or its place in the text.
+    /// Reports how this form reads each item of a text: one line per item, with its line number or position.
     pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
         let mut others = 0;
         let mut reader = Reader::new(self, nested);

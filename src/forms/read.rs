@@ -1,4 +1,4 @@
-//! Goes through a value by a form's table, and makes a row of chat messages of it.
+//! Reads a value by a form's table, and builds a row of chat messages.
 
 mod facts;
 mod in_chat;
@@ -12,23 +12,23 @@ use super::source::{Kept, Source, is_empty, is_short, text_of};
 use super::table::{Form, ResultRule, Rule, START, TAKEN};
 use facts::{media, missed, notes, usage};
 
-/// So many sets of rules are read one below the other.
+/// The maximum nesting of sets of rules.
 pub(super) const DEPTH: usize = 16;
 
-/// How often each value may be read, on average.
+/// The number of times that a value may be read, on average.
 const AGAIN: usize = 4;
 
-/// What was read by a form of this name.
+/// The result of reading a value.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) form: String,
     /// A row of chat messages.
     pub(crate) row: Value,
-    /// What in it was not understood, and what has no place in a row.
+    /// Items that were not understood, and members that a row cannot hold.
     pub(crate) notes: Vec<String>,
 }
 
-/// Why a value that looks like a form was not read by it.
+/// Why a form could not read a value.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) form: String,
@@ -36,10 +36,10 @@ pub(crate) struct Unread {
     pub(crate) problem: String,
 }
 
-/// Reads a list of messages in any form that is known.
+/// Reads a list of messages in any known form.
 pub(super) type Nested = fn(&Value) -> Option<Vec<Value>>;
 
-/// Reads items one after the other.
+/// Reads items one by one.
 #[derive(Debug)]
 pub(super) struct Reader<'f> {
     form: &'f Form,
@@ -49,29 +49,29 @@ pub(super) struct Reader<'f> {
     /// The texts of `system`.
     prompts: HashSet<String>,
     messages: Vec<Value>,
-    /// The last message of the assistant among the first `looked_at` messages.
+    /// The index of the assistant's last message among the first `looked_at` messages.
     answered: Option<usize>,
     looked_at: usize,
     open: Option<Open>,
-    /// The role and facts of the message that was open last: more may be said after a result.
+    /// The role and lasting facts of the previous open message, which may continue after a result.
     last: Option<Open>,
-    /// Results of calls of the open message that are told with the calls.
+    /// Results of the open message's calls, if an item contains a call and its result.
     results: Vec<Value>,
     kept: Kept,
-    /// The value of the last item that a rule with `once` read.
+    /// The `once` value of the last item that a rule with `once` read.
     once: Option<Value>,
-    /// What no rule understands, with how often it came.
+    /// Descriptions of items that no rule understands, with their counts.
     missed: BTreeMap<String, usize>,
-    /// Members that no rule reads, with how often they came.
+    /// Members that no rule reads, with their counts.
     unread: BTreeMap<String, usize>,
     last_missed: String,
     misses: usize,
-    /// How often something was said.
+    /// The number of values that rules have read.
     said: usize,
-    /// How many values may still be read.
+    /// The number of values that may still be read.
     steps: usize,
     items: usize,
-    /// How many items are of other branches.
+    /// The number of items on other branches.
     pub(super) beside: usize,
 }
 
@@ -102,12 +102,12 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Values of so many members are given next.
+    /// Raises the limit by the size of the next value, which has `values` nested values.
     pub(super) fn may_read(&mut self, values: usize) {
         self.steps = self.steps.saturating_add(values.saturating_mul(AGAIN));
     }
 
-    /// The object around the items; `items` is its member that has them.
+    /// Reads the object around the items. `items` is the member that contains the items.
     pub(super) fn around(&mut self, value: &Value, items: Option<&str>) {
         let Some(map) = value.as_object() else { return };
         let form = self.form;
@@ -121,7 +121,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// An item, with the values around it.
+    /// Reads an item. `around` contains the item and the values that enclose it, outermost first.
     pub(super) fn item(&mut self, around: &[&Value]) {
         self.items += 1;
         self.by_set(START, around, 0);
@@ -133,7 +133,7 @@ impl<'f> Reader<'f> {
         *self.missed.entry(what).or_default() += 1;
     }
 
-    /// An item, with what became of it.
+    /// Reads an item, and reports how it was read.
     pub(super) fn tried(&mut self, around: &[&Value]) -> String {
         let before = (self.said, self.misses);
         let unread: BTreeMap<String, usize> = std::mem::take(&mut self.unread);
@@ -159,7 +159,7 @@ impl<'f> Reader<'f> {
         self.steps = steps;
         let form = self.form;
         let rules = form.table.rules.get(set).map(Vec::as_slice).unwrap_or_default();
-        // A text is words, or the address of a file.
+        // A text is text of the message, unless a rule ignores it or reads it as the address of a file.
         if value.is_string() && rules.iter().find(|rule| rule.when.hold(around)).is_some_and(|rule| rule.ignored) {
             return;
         }
@@ -169,13 +169,13 @@ impl<'f> Reader<'f> {
         match rules.iter().find(|rule| rule.when.hold(around)) {
             Some(rule) if self.is_again(rule, around) => self.said += 1,
             Some(rule) => {
-                // An object may have words or not; a part is nothing else.
+                // An item may lack text, but a part without text was not understood.
                 let is_part = !around.iter().rev().nth(1).is_some_and(|outer| std::ptr::eq(*outer, *value));
                 if is_part && rule.is_words() && rule.sources().all(|source| source.of(around, &self.kept).is_none()) {
                     self.miss(missed(set, rules, value));
                 }
                 self.say(rule, around, depth);
-                // What is beside the parts of one object stays in the row.
+                // If the item is the whole object, its other members go into the row.
                 let is_around = form.table.whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
                 if !is_around {
                     self.rest_of(set, rule, value);
@@ -185,7 +185,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Whether a rule that says something once has said it.
+    /// Whether the item repeats the value of a rule's `once`.
     fn is_again(&mut self, rule: &Rule, around: &[&Value]) -> bool {
         let Some(of) = rule.once.as_ref().and_then(|once| once.of(around, &self.kept)) else {
             return false;
@@ -196,7 +196,7 @@ impl<'f> Reader<'f> {
         is_again
     }
 
-    /// Keeps or counts what the rule leaves.
+    /// Keeps or counts the members that the rule does not read.
     fn rest_of(&mut self, set: &str, rule: &Rule, value: &Value) {
         let Some(map) = value.as_object().filter(|_| !rule.ignored) else {
             return;
@@ -269,7 +269,7 @@ impl<'f> Reader<'f> {
                 let named = |(name, source): (&String, &Source)| Some((name.clone(), source.of(around, &self.kept)?.into_owned()));
                 arguments = Some(call.arguments_of.iter().filter_map(named).collect::<Map<String, Value>>().into());
             }
-            // Calls that are told with their results are of one answer until something else is said.
+            // Calls with their results belong to one answer until another part follows.
             if rule.result.is_none() {
                 self.after_results();
             }
@@ -296,7 +296,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Begins a message, where the rule says so. Whether its role is known.
+    /// Begins a message if the rule has a role. Returns false if the role is unknown.
     fn begin(&mut self, rule: &Rule, around: &[&Value]) -> bool {
         let Some(source) = &rule.role else { return true };
         let Some(word) = source.of(around, &self.kept) else {
@@ -348,14 +348,14 @@ impl<'f> Reader<'f> {
         source?.of(around, &self.kept).map(|value| text_of(&value))
     }
 
-    /// Where results were told, what is said now is another message.
+    /// Ends the message if it has results: later parts belong to a new message.
     fn after_results(&mut self) {
         if !self.results.is_empty() {
             self.close();
         }
     }
 
-    /// The message that is open; else one like the last, or of the model.
+    /// The open message. If there is none, opens one that continues the last, or one of the assistant.
     fn open_message(&mut self) -> &mut Open {
         self.said += 1;
         let last = &self.last;
@@ -398,7 +398,7 @@ impl<'f> Reader<'f> {
         self.said += 1;
         let mut message = Map::from_iter([("role".to_owned(), "tool".into())]);
         let of = |source: &Option<Source>| source.as_ref()?.of(around, &self.kept).map(std::borrow::Cow::into_owned);
-        // Ids are text, also where a program counts.
+        // Ids are text, even if a program writes numbers.
         let id = of(&rule.id).map(|id| if id.is_number() { id.to_string().into() } else { id });
         message.extend(id.map(|id| ("tool_call_id".to_owned(), id)));
         message.extend(of(&rule.name).map(|name| ("name".to_owned(), name)));
@@ -418,7 +418,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Gives the open message, and the results that came with its calls.
+    /// Ends the open message, and adds it and the results of its calls to the messages.
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
             self.last = Some(open.like());

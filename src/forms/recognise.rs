@@ -1,4 +1,4 @@
-//! Which form a value is of.
+//! Recognises the form of a value.
 
 use serde_json::{Value, json};
 
@@ -7,18 +7,18 @@ use super::read::{Read, Reader, Unread};
 use super::source::Path;
 use super::table::Form;
 
-/// Forms, by which values are recognised.
+/// Known forms, in order of precedence.
 #[derive(Debug)]
 pub(crate) struct Forms(Vec<Known>);
 
 #[derive(Debug)]
 struct Known {
     form: Form,
-    /// The names without which each of its conditions cannot hold.
+    /// For each set of conditions, the member names that a value must contain.
     names: Vec<Names>,
 }
 
-/// A set of names: one bit of each, so others may seem to be in it, but none that is in it seems not to be.
+/// A set of names as a Bloom filter: it may report a name that it lacks, but never misses one that it contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct Names([u64; 8]);
 
@@ -34,7 +34,7 @@ impl Names {
         self.0.iter().zip(others.0).all(|(own, other)| own & other == other)
     }
 
-    /// Adds the names in a value, and counts its values.
+    /// Adds the names of all members of a value, and counts its nested values.
     fn of(&mut self, value: &Value) -> usize {
         let mut open = vec![value];
         let mut count = 0;
@@ -58,12 +58,12 @@ impl Names {
     }
 }
 
-/// How many values a value has.
+/// The number of values in a value, including itself.
 pub(super) fn weight(value: &Value) -> usize {
     Names::default().of(value)
 }
 
-/// What was read of a value.
+/// The result of reading a value.
 #[derive(Debug)]
 pub(crate) enum Found<'f> {
     /// The first value of a log.
@@ -74,16 +74,16 @@ pub(crate) enum Found<'f> {
     Several(Vec<Result<Read, Unread>>),
 }
 
-/// Which form a value is of.
+/// The form of a value.
 enum Of<'f, 'v> {
     Log(&'f Form),
     One(&'f Form),
-    /// Several conversations, each of a form: a list's members, or those that a form finds below the value; and what is beside those.
+    /// Several conversations with their forms, as members of a list or below the value, and the names of the members next to them.
     Several(Vec<(&'f Form, &'v Value)>, String),
 }
 
 impl Forms {
-    /// These forms. Of several that a value could be of the first is taken.
+    /// Builds the list of forms. If several match a value, the first is used.
     pub(crate) fn of(forms: Vec<Form>) -> Self {
         let known = |form: Form| {
             let names = form.table.is.iter().map(|conditions| {
@@ -99,12 +99,11 @@ impl Forms {
         Self(forms.into_iter().map(known).collect())
     }
 
-    /// The forms.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Form> {
         self.0.iter().map(|known| &known.form)
     }
 
-    /// Reads a value of a form; `None` if it is of none. `is_first`: of a file, whose values may be a log together.
+    /// Reads a value, or returns `None` if it matches no form. `is_first`: the value is the first of a file, which may be a log.
     pub(crate) fn read(&self, value: &Value, is_first: bool) -> Option<Found<'_>> {
         Some(match self.find(value, is_first)? {
             Of::Log(form) => Found::Log(form),
@@ -120,19 +119,19 @@ impl Forms {
         })
     }
 
-    /// The form of a text whose lines are its items.
+    /// The form of a text whose lines are the items.
     pub(crate) fn of_text(&self, text: &str) -> Option<&Form> {
         let first = json!({"line": text.lines().find(|line| !line.trim().is_empty())?});
         self.iter().find(|form| form.table.lines && form.is_of(&first))
     }
 
-    /// The form of a log with this first value.
+    /// The form of a log that begins with this value.
     pub(crate) fn log_of(&self, first: &Value) -> Option<&Form> {
         let mut logs = self.iter().filter(|form| form.table.log && !form.table.lines);
         logs.find(|form| form.is_of(first))
     }
 
-    /// Whether a value, the first of a file, is of a form.
+    /// Whether a form matches the first value of a file.
     pub(crate) fn know(&self, value: &Value) -> bool {
         self.find(value, true).is_some()
     }
@@ -174,7 +173,7 @@ impl Forms {
         Some(Of::Several(rows, String::new()))
     }
 
-    /// The messages of a list in one of these forms.
+    /// The messages of a list, if one of these forms matches it.
     pub(super) fn read_messages(&self, list: &Value) -> Option<Vec<Value>> {
         let mut names = Names::default();
         let weight = names.of(list);
@@ -189,38 +188,38 @@ impl Forms {
         Some(reader.messages())
     }
 
-    /// The form whose conditions a value comes nearest to, and the first that it fails.
+    /// The form that comes nearest to matching a value, and the path of its first condition that fails.
     pub(crate) fn nearest(&self, value: &Value) -> Option<(&Form, String)> {
         let scored = self
             .iter()
             .filter_map(|form| Some((form, form.near(value).filter(|(score, _)| *score >= NEAR)?)));
-        // The first of those that are as near.
+        // If several are equally near, the first counts.
         let best = scored.reduce(|best, other| if other.1.0 > best.1.0 { other } else { best })?;
         Some((best.0, best.1.1))
     }
 }
 
-/// A form is near where so many of a hundred conditions hold.
+/// The percentage of conditions that must hold for a form to be near.
 const NEAR: usize = 60;
 
-/// The messages of a list in any form that is known.
+/// The messages of a list in any known form.
 pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
     Forms::built_in().read_messages(list)
 }
 
 impl Form {
-    /// Whether a value is of this form, where its items are not looked for.
+    /// Whether the conditions hold for a value, without looking for its items.
     pub(super) fn is_of(&self, value: &Value) -> bool {
         self.holds(&[value])
     }
 
-    /// Whether the last of these values, each in the one before, is of this form.
+    /// Whether the conditions hold for the last of these values. Each value contains the next.
     fn holds(&self, around: &[&Value]) -> bool {
         let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(around));
         any(&self.table.is) && !any(&self.table.is_not)
     }
 
-    /// Where a value has its items, with the member that has them.
+    /// The items of a value, and the name of the member that contains them.
     fn place_of<'v>(&self, value: &'v Value) -> Option<(&'v Value, Option<&str>)> {
         self.table.at.iter().find_map(|path| {
             let found = path.find(&[value])?;
@@ -233,14 +232,14 @@ impl Form {
         })
     }
 
-    /// The conversations below a value that has several.
+    /// The list of conversations below a value, if it has one.
     pub(super) fn rows_of<'v>(&self, value: &'v Value) -> Option<&'v [Value]> {
         let list = |path: &Path| Some(path.find(&[value])?.as_array()?.as_slice());
         let mut lists = self.table.rows.iter().filter_map(list);
         lists.find(|list| list.iter().any(|row| self.place_of(row).is_some()))
     }
 
-    /// The value with the JSON texts parsed that the form says it has.
+    /// A copy of the value with the JSON texts at `opened` parsed, or `None` if there are none.
     pub(super) fn opened(&self, value: &Value) -> Option<Value> {
         let is_json = |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(begins_json);
         let has_text = |path: &&Path| path.any(&[value], &mut |value| is_json(value));
@@ -252,12 +251,12 @@ impl Form {
         })
     }
 
-    /// Where a value has its items.
+    /// The items of a value.
     pub(super) fn items_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.place_of(value).map(|(items, _)| items)
     }
 
-    /// Why a value is not of this form.
+    /// Why this form does not match a value.
     pub(super) fn unlike(&self, value: &Value) -> Unread {
         let failing = self.near(value).map(|(_, failing)| failing);
         Unread {
@@ -270,7 +269,7 @@ impl Form {
         }
     }
 
-    /// How many of a hundred of its conditions hold at most, and the first that does not.
+    /// The highest percentage of conditions that hold, and the path of the first that does not.
     fn near(&self, value: &Value) -> Option<(usize, String)> {
         let values: Vec<&Value> = match self.table.log {
             true => vec![value.as_array().and_then(|list| list.first()).unwrap_or(value)],
@@ -284,7 +283,7 @@ impl Form {
         Some((score, conditions.failing(&[value])?))
     }
 
-    /// Reads a value that is of this form.
+    /// Reads a value, or returns `None` if this form does not match it.
     pub(super) fn read(&self, value: &Value, weight: usize) -> Option<Result<Read, Unread>> {
         let opened = self.opened(value);
         let (value, weight) = opened.as_ref().map_or((value, weight), |opened| (opened, self::weight(opened)));

@@ -1,15 +1,16 @@
-//! Where a value is taken from: paths and codecs.
+//! Sources of values: paths and codecs.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list or an object, `..` for the value around.
+/// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list or an object, and `..` for the
+/// enclosing value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Path {
-    /// How many values up it begins.
+    /// The number of levels to go up before the first step.
     pub(super) up: usize,
     pub(super) steps: Vec<String>,
 }
@@ -38,12 +39,12 @@ impl TryFrom<String> for Path {
 }
 
 impl Path {
-    /// The name of the member of the value itself with which it begins.
+    /// The direct member of the value where the path begins.
     pub(super) fn first(&self) -> Option<&str> {
         self.steps.first().filter(|_| self.up == 0).map(String::as_str)
     }
 
-    /// The value there; of a `*` the first that there is.
+    /// The value at the path. If the path has a `*`, the first value that exists.
     pub(super) fn find<'v>(&self, around: &[&'v Value]) -> Option<&'v Value> {
         let mut found = None;
         let from = around.len().checked_sub(self.up + 1).and_then(|place| around.get(place))?;
@@ -54,7 +55,7 @@ impl Path {
         found
     }
 
-    /// Whether a value there passes, where a `*` is any of the list.
+    /// Whether a value at the path passes the test. If the path has a `*`, one match is enough.
     pub(super) fn any<'v>(&self, around: &[&'v Value], test: &mut dyn FnMut(Option<&'v Value>) -> bool) -> bool {
         let from = around.len().checked_sub(self.up + 1).and_then(|place| around.get(place));
         walk(&self.steps, from.copied(), test)
@@ -82,36 +83,35 @@ fn at<'v>(list: &'v [Value], index: &str) -> Option<&'v Value> {
     }
 }
 
-/// What a value is turned into.
+/// A conversion of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Codec {
-    /// Text: of a list of blocks their texts, of anything else its JSON.
+    /// Converts to text: the texts of a list of blocks, or the JSON of any other value.
     Text,
-    /// What a text is as JSON; a text that is none stays.
+    /// Parses a JSON text. Other texts stay unchanged.
     Json,
-    /// What is after these words, where they are.
+    /// The part after these words. A text without them stays unchanged.
     After(String),
-    /// What is before these words, where they are.
+    /// The part before these words. A text without them stays unchanged.
     Before(String),
-    /// What is between this tag and its end, where they are.
+    /// The part between this tag and its end tag. A text without them stays unchanged.
     Tag(String),
-    /// What is between these words; nothing where they are not.
+    /// The part between these words, or null if the text lacks them.
     Between(String, String),
-    /// The name of the only member of an object, as tagged unions have it.
+    /// The name of an object's only member, as in tagged unions.
     Key,
-    /// The texts of a list, with these words between them.
+    /// Joins the texts of a list with this separator.
     Joined(String),
-    /// The last number in a text, as people write it: `2.1k`, `$0.02`, `1,204`.
+    /// The last number in a text: `2.1k`, `$0.02`, `1,204`.
     Number,
-    /// Lower case.
     Lower,
-    /// An object with the value as its only member.
+    /// Wraps the value in an object, as its only member.
     In(String),
-    /// An object without this member.
+    /// Removes this member from an object.
     Without(String),
 }
 
-/// The codecs with what they do, for people.
+/// The codecs and their descriptions, for the documentation.
 pub(super) const CODECS: &[(&str, &str)] = &[
     (
         "text",
@@ -230,7 +230,7 @@ fn number_in(text: &str) -> Option<Value> {
     Some(whole.map_or_else(|| number.into(), Value::from))
 }
 
-/// Text that a value is: of a list of blocks with words the words, a line each; of anything else its JSON.
+/// Converts a value to text: the texts of a list of text blocks, one per line, or the JSON of any other value.
 pub(super) fn text_of(value: &Value) -> String {
     let words = |block: &Value| {
         let text = block.as_str().or_else(|| block.get("text")?.as_str());
@@ -256,13 +256,13 @@ enum Place {
     Kept(String),
 }
 
-/// Where a value is taken from: `a/b | c`, the first that is there; `=text` is this text, `$name` what a rule kept, and `… as CODEC` turns
-/// it into something else.
+/// Where a rule takes a value from: `a/b | c` is the first path with a value, `=text` is this text, `$name` is a value that a rule kept,
+/// and `… as CODEC` converts the value.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Source {
     places: Vec<Place>,
-    /// What it is turned into, one after the other.
+    /// Conversions, in order.
     codecs: Vec<Codec>,
 }
 
@@ -299,13 +299,13 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// What rules keep for later items.
+/// Values that rules keep for later items.
 pub(super) type Kept = serde_json::Map<String, Value>;
 
-/// What lies around an item, or is kept, is taken only where it is no longer than this: each of many items may ask for it.
+/// The maximum length of a kept value or a value from around an item, in bytes: each of many items may copy it.
 const SHORT: usize = 1 << 10;
 
-/// Whether a value is short.
+/// Whether a value is short enough to be copied to many items.
 pub(super) fn is_short(value: &Value) -> bool {
     match value {
         Value::String(text) => text.len() <= SHORT,
@@ -315,7 +315,7 @@ pub(super) fn is_short(value: &Value) -> bool {
 }
 
 impl Source {
-    /// The value, if there is one.
+    /// The converted value, if there is one.
     pub(super) fn of<'v>(&self, around: &[&'v Value], kept: &Kept) -> Option<Cow<'v, Value>> {
         let found = self.places.iter().find_map(|place| match place {
             Place::Path(path) => path.find(around).filter(|value| path.up == 0 || is_short(value)).map(Cow::Borrowed),
@@ -326,7 +326,7 @@ impl Source {
         Some(value).filter(|value| !value.is_null())
     }
 
-    /// The value itself, where it is in the file as it is.
+    /// The value at the first path that has one, without conversion.
     pub(super) fn place<'v>(&self, around: &[&'v Value]) -> Option<&'v Value> {
         self.places.iter().find_map(|place| match place {
             Place::Path(path) => path.find(around),
@@ -334,7 +334,7 @@ impl Source {
         })
     }
 
-    /// The values there, one by one: the members of a list; of an object those that a `*` at the end of the path stands for.
+    /// The values at the path: the members of a list, or, if the path ends with `*`, the members of an object.
     pub(super) fn places<'v>(&self, around: &[&'v Value]) -> Vec<&'v Value> {
         let one_by_one = |value: &'v Value| match value {
             Value::Array(list) => list.iter().collect(),
@@ -353,7 +353,6 @@ impl Source {
         }
     }
 
-    /// The paths that it reads.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(|place| match place {
             Place::Path(path) => Some(path),
@@ -361,30 +360,30 @@ impl Source {
         })
     }
 
-    /// The members of the value itself that it reads.
+    /// The direct members of the value that the source reads.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.paths().filter_map(Path::first)
     }
 
-    /// Whether it leaves the value, or makes one.
+    /// Whether the source only reads nested values, and converts nothing.
     pub(super) fn is_within(&self) -> bool {
         let is_within = |place: &Place| matches!(place, Place::Path(path) if path.up == 0 && !path.steps.is_empty());
         self.codecs.is_empty() && self.places.iter().all(is_within)
     }
 
-    /// Whether it can be the value itself.
+    /// Whether the source can return the whole value.
     pub(super) fn is_whole(&self) -> bool {
         self.places
             .iter()
             .any(|place| matches!(place, Place::Path(path) if path.up == 0 && path.steps.is_empty()))
     }
 
-    /// Whether it can be the value itself, or any of its members.
+    /// Whether the source can return the whole value, or any of its members.
     pub(super) fn is_all(&self) -> bool {
         self.is_whole() || self.members().any(|member| member == "*")
     }
 
-    /// The names that it takes of what rules keep.
+    /// The names of the kept values that the source reads.
     pub(super) fn kept(&self) -> impl Iterator<Item = &str> {
         self.places.iter().filter_map(|place| match place {
             Place::Kept(name) => Some(name.as_str()),

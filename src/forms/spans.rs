@@ -1,4 +1,4 @@
-//! Forms of exported spans: a table turns a record of a backend into the span that its client would have sent, with its ids and fields side
+//! Forms of exported spans. A table turns a record of a backend into the span that the client would have sent, with its ids and fields side
 //! by side.
 
 mod around;
@@ -20,11 +20,11 @@ use around::Around;
 use attributes::{Beside, Written, attributes};
 use places::{Places, Record};
 
-/// What a backend exports of a span.
+/// A table for the spans that a backend exports.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SpanForm {
-    /// Its name: that of its file.
+    /// The name of its file.
     #[serde(skip)]
     pub(crate) name: String,
     /// One line about the files that this table reads.
@@ -39,7 +39,7 @@ pub(crate) struct SpanForm {
     /// Paths to a record, or to a list of records. Each path where `is` holds for the first record counts.
     #[serde(default = "itself")]
     at: Vec<Path>,
-    /// The path to a record's list of records below it.
+    /// The path from a record to its list of child records.
     #[serde(default)]
     below: Option<Path>,
     /// Paths to members that may be an object as JSON text. The text is parsed first.
@@ -55,9 +55,10 @@ pub(crate) struct SpanForm {
     /// Conditions under which a record without an end ended when it began; one set of them must hold.
     #[serde(default, deserialize_with = "any_of")]
     instant: Vec<Conditions>,
-    /// The span's attributes. Of several rules for one key the first that gives a value counts.
+    /// The span's attributes. If several rules write the same key, the first that has a value counts.
     attributes: Vec<Written>,
-    /// Objects whose other members become attributes too, by the prefix of their keys; of the record itself those that are not empty.
+    /// Objects whose other members also become attributes, by the prefix for their keys. For the record itself, only members that are not
+    /// empty.
     rest: BTreeMap<String, Path>,
     /// Members that contain nothing about the run.
     #[serde(default)]
@@ -68,7 +69,7 @@ pub(crate) struct SpanForm {
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
-        /// The tables as they are written, by name.
+        /// The YAML text of each table, by name.
         pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".spans.yaml")))),*];
     };
 }
@@ -85,15 +86,15 @@ tables![
     "posthog"
 ];
 
-/// The forms of exported spans that are known.
+/// The known forms of exported spans.
 pub(super) fn forms() -> &'static [SpanForm] {
-    // A test reads each of them.
+    // A test checks that all tables can be read.
     static FORMS: LazyLock<Vec<SpanForm>> =
         LazyLock::new(|| TABLES.iter().filter_map(|(name, text)| SpanForm::of(name, text).ok()).collect());
     &FORMS
 }
 
-/// The spans that a value of a known backend holds, as `{"spans": [..]}`; `None` where it is of none.
+/// The spans of a value as `{"spans": [..]}`, or `None` if no form matches.
 pub(crate) fn spans_of(value: &Value) -> Option<Value> {
     forms().iter().find_map(|form| form.spans(value))
 }
@@ -108,7 +109,7 @@ impl SpanForm {
         })
     }
 
-    /// The spans of a text, each with its line, and notes on the rest of it.
+    /// The spans of a text with their line numbers, and notes on other values and lines.
     pub(crate) fn read_text(&self, text: &str) -> (Vec<(usize, Value)>, Vec<String>) {
         let (mut spans, mut notes, mut others) = (Vec::new(), Vec::new(), 0);
         values(text, &mut others, &mut |line, value| match self.spans(&value) {
@@ -121,7 +122,7 @@ impl SpanForm {
         (spans, notes)
     }
 
-    /// What this form makes of each value of a text: a line for each.
+    /// Reports how this form reads each value of a text, one line per value.
     pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
         let mut others = 0;
         values(text, &mut others, &mut |line, value| {
@@ -137,7 +138,7 @@ impl SpanForm {
         }
     }
 
-    /// Why a value is not of this form.
+    /// Why this form does not match a value.
     fn unlike(&self, value: &Value) -> String {
         let records = self.at.iter().filter_map(|path| path.find(&[value]));
         let record = records.map(|found| found.get(0).unwrap_or(found)).next();
@@ -148,7 +149,7 @@ impl SpanForm {
         )
     }
 
-    /// The spans of a value, as `{"spans": [..]}`; `None` where it is not of this form.
+    /// The spans of a value as `{"spans": [..]}`, or `None` if this form does not match.
     pub(crate) fn spans(&self, value: &Value) -> Option<Value> {
         let around = self.around.as_ref().and_then(|around| Some((around, around.find(value)?)));
         let is_it = |record: &Value| self.is.iter().any(|conditions| conditions.hold(&[record]));
@@ -174,7 +175,7 @@ impl SpanForm {
         Some(json!({ "spans": spans }))
     }
 
-    /// A record whose texts are opened.
+    /// The record with its JSON texts parsed.
     fn open<'v>(&self, record: &'v Value) -> Cow<'v, Value> {
         let mut record = Cow::Borrowed(record);
         for path in &self.opened {
@@ -189,7 +190,7 @@ impl SpanForm {
         record
     }
 
-    /// `whole` is the value that the record is in.
+    /// Converts a record to a span. `whole` is the value that contains the record.
     fn span(&self, whole: &Value, record: &Value) -> Record {
         let around = [whole, record];
         let holds = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&around));

@@ -1,4 +1,4 @@
-//! A form's table, as it is written, and what is checked when it is read.
+//! The types of a form's table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::unknown::unknown;
 /// A form.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// Its name: that of its file.
+    /// The name of its file.
     pub(crate) name: String,
     pub(super) table: Table,
 }
@@ -71,15 +71,15 @@ pub(super) struct Table {
     /// The value at `at` is one item, not a list of items.
     #[serde(default)]
     pub(super) whole: bool,
-    /// How an item names the one before it, if the conversation is one path through a tree. The value at `at` may be an object of items.
+    /// How an item names the previous one, if the conversation is one path through a tree. The value at `at` may be an object of items.
     pub(super) thread: Option<Thread>,
-    /// The chat API's word for each role that this form words differently: `{customer: user}`.
+    /// The chat API's role for each role that has another name in this form: `{customer: user}`.
     #[serde(default)]
     pub(super) roles: BTreeMap<String, String>,
     /// Members of items that contain nothing about the run.
     #[serde(default)]
     pub(super) ignored: Vec<String>,
-    /// The rule for the object around the items. Members that it does not read stay beside the messages.
+    /// The rule for the object around the items. Members that it does not read are kept next to the messages.
     #[serde(default)]
     pub(super) row: Rule,
     /// Named sets of rules. The first rule of a set whose conditions hold reads the value. The set `item` reads items.
@@ -90,7 +90,7 @@ pub(super) fn itself() -> Vec<Path> {
     vec![Path::default()]
 }
 
-/// What an item says.
+/// How to read an item.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Rule {
@@ -102,7 +102,7 @@ pub(super) struct Rule {
     pub(super) once: Option<Source>,
     /// Values to store for later items, which read them as `$name`.
     pub(super) keep: BTreeMap<String, Source>,
-    /// Members to write beside the messages: `{session_id: chat}`.
+    /// Members to write next to the messages: `{session_id: chat}`.
     pub(super) row: BTreeMap<String, Source>,
     /// The system prompt of the conversation.
     pub(super) system: Option<Source>,
@@ -142,15 +142,15 @@ pub(super) struct Rule {
     pub(super) message: Option<Source>,
     /// A message, or a list of them, in any form that spanbridge reads.
     pub(super) read: Option<Source>,
-    /// Paths to values below, and the set of rules that reads each: one of this table, or `FORM.SET`, that of another form
-    /// (`anthropic.written`), which comes with what that form ignores. A list's members are read one by one; `a/*` reads those
-    /// of an object.
+    /// Paths to nested values, and the set of rules that reads each: a set of this table, or `FORM.SET` for a set of another form
+    /// (`anthropic.written`). Members that the other form ignores are then ignored here, too. The members of a list are read one by one;
+    /// `a/*` reads those of an object one by one.
     pub(super) each: Map<String, Value>,
     #[serde(skip)]
     pub(super) below: Vec<(Source, String)>,
 }
 
-/// Tokens of a model call.
+/// The token counts of a model call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Usage {
@@ -173,7 +173,7 @@ pub(super) struct Usage {
     pub(super) cache_beside: bool,
 }
 
-/// A picture or another file.
+/// An image or another file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MediaRule {
@@ -187,7 +187,7 @@ pub(super) struct MediaRule {
     pub(super) media_type: Option<Source>,
 }
 
-/// A call.
+/// A tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallRule {
@@ -197,14 +197,14 @@ pub(super) struct CallRule {
     pub(super) name: Option<Source>,
     /// The arguments: an object, or its JSON text.
     pub(super) arguments: Option<Source>,
-    /// The arguments one by one, where the form has no object of them: `{city: place}`.
+    /// The arguments one by one, if the form has no object that contains them: `{city: place}`.
     #[serde(default)]
     pub(super) arguments_of: BTreeMap<String, Source>,
     /// JSON text to append to the arguments, as streams send it.
     pub(super) arguments_more: Option<Source>,
 }
 
-/// What a call gave back.
+/// The result of a tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResultRule {
@@ -224,34 +224,34 @@ pub(super) struct ResultRule {
     pub(super) time: Option<Source>,
 }
 
-/// The set of rules by which items are read.
+/// The set of rules that reads items.
 pub(super) const START: &str = "item";
 
-/// The facts that a message may have, and the members of a row, are written as they are named; so are these of the chat API.
+/// Members of the chat API that only other members of a rule write. A fact cannot have these names.
 pub(super) const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reasoning_content"];
 
 impl Form {
-    /// Whether a file of it is one conversation.
+    /// Whether a file of this form is one conversation.
     pub(crate) fn is_log(&self) -> bool {
         self.table.log
     }
 
-    /// Whether a file of it is text, whose lines are items.
+    /// Whether a file of this form is text, whose lines are the items.
     pub(super) fn has_lines(&self) -> bool {
         self.table.lines
     }
 
-    /// Whether an object is one item.
+    /// Whether the value at `at` is one item.
     pub(super) fn is_whole(&self) -> bool {
         self.table.whole
     }
 
-    /// What it reads, in a line.
+    /// One line about the files that this form reads.
     pub(crate) fn reads(&self) -> &str {
         &self.table.reads
     }
 
-    /// The rules that read the object around the items, where that is one item.
+    /// The rules that read the object around the items, if it is one item.
     pub(super) fn whole_rules(&self) -> impl Iterator<Item = &Rule> {
         let mut sets = vec![START];
         let mut next = 0;
@@ -319,7 +319,7 @@ impl Rule {
         std::iter::once(&self.when).chain(of_result).flat_map(Conditions::members)
     }
 
-    /// Whether it reads words or files of a message that another rule begins, and nothing else.
+    /// Whether the rule reads only text or files of a message that another rule begins.
     pub(super) fn is_words(&self) -> bool {
         let is_more = self.ignored || self.ends || self.role.is_some() || self.usage.is_some() || !self.below.is_empty();
         let has_words = self.text.is_some() || self.thought.is_some() || self.media.is_some();
@@ -327,19 +327,19 @@ impl Rule {
         has_words && !is_more && !has_others && self.call.is_none() && self.result.is_none()
     }
 
-    /// Whether it says anything.
+    /// Whether the rule reads or marks anything.
     pub(super) fn says(&self) -> bool {
         let is_marked = self.ignored || self.ends || self.usage.is_some();
         is_marked || self.media.is_some() || self.sources().next().is_some()
     }
 }
 
-/// A table as it is written.
+/// Parses a table without checking it.
 pub(super) fn parsed(text: &str) -> Result<Table, String> {
     serde_saphyr::from_str(text).map_err(|error| with_nearest(&error.to_string()))
 }
 
-/// The parser's words; of an unknown member without the list of all that are known, and with the nearest.
+/// The parser's error message. For an unknown member, it suggests the nearest known one instead of listing all.
 pub(super) fn with_nearest(problem: &str) -> String {
     let first = problem.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let parts = first.split_once(": unknown field `").and_then(|(place, rest)| {

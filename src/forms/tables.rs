@@ -1,8 +1,8 @@
-//! The tables of `semconv/forms/` as they are written.
+//! The YAML texts of the tables in `semconv/forms/`.
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
-        /// The tables as they are written, by name. Of several that a value could be of the first is taken.
+        /// The YAML text of each table, by name. If several forms match a value, the first is used.
         pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".yaml")))),*];
     };
 }

@@ -1,4 +1,4 @@
-//! Each table with a made input of its form, `tests/message_forms/<name>.*`, and the row that it becomes, `tests/message_forms/rows/<name>.json`.
+//! Tests each table with a synthetic input, `tests/message_forms/<name>.*`, and its row, `tests/message_forms/rows/<name>.json`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use super::recognise::{Forms, Found};
 use super::tables::TABLES;
 use super::{AnyForm, Log, database, table::Form};
 
-/// Reads a text as its files are read: the form, and what comes out.
+/// Reads a text like a file, and returns the form and the rows.
 fn rows(text: &str) -> Result<(String, Vec<Value>), String> {
     let unread = |unread: super::Unread| format!("{}: {}", unread.form, unread.problem);
     if let Some(form) = Forms::built_in().of_text(text) {
@@ -87,7 +87,7 @@ fn each_form_reads_its_input() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How rows differ from those that were read by a person.
+/// Compares rows with the golden file, which a person has checked.
 fn other_than_golden(name: &str, rows: Vec<Value>) -> Option<String> {
     let got = format!("{}\n", serde_json::to_string_pretty(&Value::from(rows)).unwrap());
     let golden = folder().join("rows").join(format!("{name}.json"));
@@ -98,7 +98,7 @@ fn other_than_golden(name: &str, rows: Vec<Value>) -> Option<String> {
     (wanted != got).then(|| format!("{}: {got}", golden.display()))
 }
 
-/// Each database with a made one, which `<name>.sqlite.sql` makes.
+/// Tests each form of databases with a synthetic database that `<name>.sqlite.sql` creates.
 #[test]
 fn each_database_reads_its_input() {
     let mut wrong = Vec::new();
@@ -112,7 +112,7 @@ fn each_database_reads_its_input() {
         let mut statement = connection.prepare(&form.query).unwrap();
         let lines: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         match rows(&lines.join("\n")) {
-            // Its rows are sessions, which a format reads.
+            // Its rows are sessions that a document format reads.
             Err(_) if *name == "adk" => wrong.extend(other_than_golden("adk.sqlite", lines.into_iter().map(Value::from).collect())),
             Err(problem) => wrong.push(format!("{name}: {problem}: {}", lines.concat())),
             Ok((_, rows)) => wrong.extend(other_than_golden(&format!("{name}.sqlite"), rows)),
@@ -143,10 +143,10 @@ fn a_wrong_name_is_an_error_with_the_nearest() {
     }
 }
 
-/// The page that people read, with its tables made from the code.
+/// The page with tables that are generated from the code.
 const PAGE: &str = "src/docs/reading_your_own_format.md";
 
-/// The lines of a table: each name with the words before it.
+/// A table with each name and its doc comment.
 fn documented(lines: &[&str], name_of: impl Fn(&str) -> Option<String>) -> String {
     let (mut words, mut is_skipped) = (Vec::new(), false);
     let mut out = String::from("| | |\n|---|---|\n");
@@ -166,7 +166,7 @@ fn documented(lines: &[&str], name_of: impl Fn(&str) -> Option<String>) -> Strin
     out
 }
 
-/// The members of a struct that tables are read into.
+/// A table with the members of a struct.
 fn members(of: &str) -> String {
     let sources = [
         include_str!("table.rs"),
@@ -196,7 +196,7 @@ fn named(list: &[(&str, &str)]) -> String {
     format!("| | |\n|---|---|\n{lines}")
 }
 
-/// What is behind a quotation mark, in a line that begins with a name of an enum.
+/// The quoted name in a line that begins with an enum variant.
 fn quoted(line: &str) -> Option<String> {
     line.chars().next().filter(char::is_ascii_uppercase)?;
     Some(line.split_once('"')?.1.split_once('"')?.0.to_owned())
@@ -233,7 +233,7 @@ fn the_page_has_every_member_codec_and_field() {
     assert!(page == wanted, "{PAGE} is not what the code says: UPDATE=1 writes it");
 }
 
-/// The blocks of the page's two examples: JSON, the table, and what is said of each line.
+/// Runs the page's examples: JSON, the table, and the report on each line.
 #[test]
 fn the_examples_of_the_page_are_right() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).unwrap();
@@ -287,7 +287,7 @@ fn a_table_cannot_read_values_again_and_again() {
     );
 }
 
-/// Work that grows with the square of a log takes a hundred times as long for ten times as much.
+/// With quadratic work, a log of ten times the length would take a hundred times as long.
 #[test]
 fn a_log_is_read_in_linear_time() {
     let log = |items: usize| {

@@ -1,4 +1,4 @@
-//! Items that name the item before them. Chat programs keep edited questions this way: as a tree in which one path is the conversation.
+//! Items that name the previous item. Chat programs keep edited questions this way: as a tree in which one path is the conversation.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use super::source::{Path, Source, text_of};
 pub(super) struct Thread {
     /// The item's id.
     pub(super) id: Path,
-    /// The id of the item before it.
+    /// The id of the previous item.
     pub(super) before: Path,
     /// The id of the last item, in the object around the items. By default, the last item in the file.
     pub(super) last: Option<Source>,
 }
 
 impl Thread {
-    /// The members of the object around the items that it reads.
+    /// The members of the object around the items that `last` reads.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.last.iter().flat_map(Source::members)
     }
 
-    /// The items on the way to the last one, first things first, and how many are beside it.
+    /// The items on the path to the last one, in order, and the number of items on other branches.
     pub(super) fn way<'v>(&self, around: &Value, items: Vec<&'v Value>) -> (Vec<&'v Value>, usize) {
         let told = |path: &Path, value: &Value| path.find(&[value]).map(text_of);
         let ids = items
@@ -37,14 +37,14 @@ impl Thread {
             .iter()
             .map(|item| told(&self.before, item).and_then(|id| ids.get(&id).copied()))
             .collect();
-        // A list whose items do not name each other is in order.
+        // If no item names another, the list is in order.
         if before.iter().all(Option::is_none) {
             return (items, 0);
         }
         let last = self.last.as_ref().and_then(|last| last.place(&[around])).map(text_of);
         let mut at = last.and_then(|id| ids.get(&id).copied()).or(items.len().checked_sub(1));
         let (mut way, mut seen) = (Vec::new(), vec![false; items.len()]);
-        // A circle has no first item.
+        // The items may form a cycle.
         while let Some(place) = at.filter(|place| seen.get(*place) == Some(&false)) {
             way.push(place);
             seen.iter_mut().skip(place).take(1).for_each(|seen| *seen = true);

@@ -1,6 +1,6 @@
-//! Names that tables do not have.
+//! Error messages for unknown names.
 
-/// Says that a name is unknown, with the nearest that is known.
+/// The error message for an unknown name. Suggests the nearest known one.
 pub(crate) fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
     let near = known.map(|known| (strsim::damerau_levenshtein(known, name), known));
     match near.min() {

@@ -1,4 +1,4 @@
-//! What rules say beside words, calls and results: tokens, pictures, and what is not understood.
+//! Tokens and files in messages, and notes on values that were not understood.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::forms::source::{Kept, Source, text_of};
 use crate::forms::table::{MediaRule, Rule, Usage};
 
-/// The tokens that a rule finds, as the chat API has them.
+/// The token counts that a rule finds, in the chat API's format.
 pub(super) fn usage(usage: &Usage, around: &[&Value], kept: &Kept) -> Option<Value> {
     let counts = usage.at.place(around).filter(|counts| counts.is_object())?;
     let count = |source: &Source| source.of(&[counts], kept)?.as_u64();
@@ -36,7 +36,7 @@ pub(super) fn usage(usage: &Usage, around: &[&Value], kept: &Kept) -> Option<Val
     Some(out.into()).filter(|out: &Value| out.as_object().is_some_and(|out| !out.is_empty()))
 }
 
-/// A picture or another file, as the chat API has it.
+/// An image or another file, in the chat API's format.
 pub(super) fn media(rule: &MediaRule, around: &[&Value], kept: &Kept) -> Option<Value> {
     let text = |source: &Option<Source>| Some(text_of(&*source.as_ref()?.of(around, kept)?));
     let media_type = text(&rule.media_type);
@@ -53,7 +53,7 @@ pub(super) fn media(rule: &MediaRule, around: &[&Value], kept: &Kept) -> Option<
     })
 }
 
-/// What an item is that no rule understands, in the words by which most items tell themselves apart.
+/// Describes an item that no rule understands, by the members that usually distinguish items.
 pub(super) fn missed(set: &str, rules: &[Rule], value: &Value) -> String {
     let asked = rules.iter().flat_map(|rule| rule.when.members());
     let mut by = asked.chain(["type", "kind", "role", "event", "part_kind"]);
@@ -72,10 +72,10 @@ fn short(word: &str) -> String {
     word.chars().take(40).collect()
 }
 
-/// So many kinds of what is left out are named.
+/// The maximum number of kinds that a note lists.
 const NAMED: usize = 20;
 
-/// What was not understood, and the members that no rule reads, each with how often it came; and how many items are of other branches.
+/// Notes on items that were not understood, on members that no rule reads, each with its count, and on items of other branches.
 pub(super) fn notes(missed: &BTreeMap<String, usize>, unread: &BTreeMap<String, usize>, beside: usize) -> Vec<String> {
     let counted = |(what, times): (&String, &usize)| match times {
         1 => what.clone(),

@@ -1,4 +1,4 @@
-//! Messages that are of the chat API already, or in another form that is known.
+//! Messages that already have the chat API's format, or another known form.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ impl Reader<'_> {
         self.facts_of(rule, around);
     }
 
-    /// Messages in whatever form, or one: those of the chat API stay as they are.
+    /// Reads one or several messages in any form. Messages of the chat API stay unchanged.
     pub(super) fn read_list(&mut self, list: &Value) {
         self.said += 1;
         if let Value::String(text) = list {
@@ -41,7 +41,7 @@ impl Reader<'_> {
         match (self.nested)(list) {
             Some(read) => self.messages.extend(read),
             None => {
-                // Items of the Responses API, which stand between messages, are read with the row.
+                // Items of the Responses API between the messages are read with the row.
                 let is_item = |item: &Value| item.get("call_id").is_some() || item.get("type").is_some_and(|kind| kind == "reasoning");
                 let said = list.as_array().into_iter().flatten();
                 let (said, others): (Vec<&Value>, Vec<&Value>) = said.partition(|said| said.get("role").is_some() || is_item(said));

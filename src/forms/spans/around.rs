@@ -1,4 +1,5 @@
-//! The record that encloses the records of an export, such as a trace around its observations. It has attributes and scores of the whole trace.
+//! The record that encloses the others in an export, such as a trace around its observations, with attributes and scores of the whole
+//! trace.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use crate::hash::{HashMap, HashSet};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Around {
-    /// Paths to it; the first where `is` holds counts.
+    /// Paths to the record; the first path where `is` holds counts.
     #[serde(default = "itself")]
     at: Vec<Path>,
     /// Conditions that identify it; one set of them must hold.
@@ -26,10 +27,10 @@ pub(super) struct Around {
     is: Vec<Conditions>,
     /// The fields of the span that it becomes. A missing start is the earliest of the other spans, a missing end their latest.
     span: Places,
-    /// Attributes, as those of a record are written.
+    /// The attributes, written by rules like those of a record.
     #[serde(default)]
     attributes: Vec<Written>,
-    /// Objects whose other members become attributes too, by the prefix of their keys.
+    /// Objects whose other members also become attributes, by the prefix for their keys.
     #[serde(default)]
     rest: BTreeMap<String, Path>,
     /// Members that contain nothing about the run.
@@ -43,20 +44,20 @@ pub(super) struct Around {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Events {
-    /// Paths to lists of them. `../a` is a member of the value around the record.
+    /// Paths to lists of events. `../a` is a member of the value around the record.
     at: Vec<Path>,
-    /// Conditions on an event; others are left out.
+    /// Conditions on an event; other events are left out.
     #[serde(default)]
     is: Conditions,
     /// The id of its span; an event without one belongs to the root span.
     of: Source,
-    /// The name.
+    /// The event's name.
     name: Source,
-    /// The time.
+    /// The event's time.
     time: Source,
-    /// Attributes, as those of a record are written.
+    /// The attributes, written by rules like those of a record.
     attributes: Vec<Written>,
-    /// Objects whose other members become attributes too, by the prefix of their keys.
+    /// Objects whose other members also become attributes, by the prefix for their keys.
     #[serde(default)]
     rest: BTreeMap<String, Path>,
     /// Members that contain nothing about the run.
@@ -65,7 +66,7 @@ pub(super) struct Events {
 }
 
 impl Around {
-    /// The record, behind the values around it.
+    /// The record and the values that enclose it, outermost first.
     pub(super) fn find<'v>(&self, value: &'v Value) -> Option<Vec<&'v Value>> {
         self.at.iter().find_map(|path| {
             let found = path.find(&[value])?;
@@ -74,10 +75,10 @@ impl Around {
         })
     }
 
-    /// Adds it to the spans.
+    /// Adds the record's span, attributes and events to the spans.
     pub(super) fn add(&self, scope: &str, values: &[&Value], spans: &mut Vec<Record>) {
         let ids: HashSet<Value> = spans.iter().filter_map(|span| span.span_id.clone()).collect();
-        // The span above may be one of another service, which is not in the export.
+        // The parent may be a span of another service, which the export lacks.
         let is_top = |span: &Record| span.parent_span_id.as_ref().is_none_or(|parent| !ids.contains(parent));
         let tops = spans.iter().enumerate().filter(|(_, span)| is_top(span)).map(|(place, _)| place);
         let top = match tops.collect::<Vec<_>>().as_slice() {
@@ -110,7 +111,7 @@ impl Around {
         }
     }
 
-    /// The span that it becomes, of the process that all the others are of.
+    /// Creates a span for the record. If all other spans have the same resource, it has that resource, too.
     fn made(&self, scope: &str, values: &[&Value], spans: &[Record]) -> Record {
         let mut made = self.span.written(scope, values);
         let first = spans.iter().filter_map(|span| span.start_time.as_ref()).min_by(|a, b| order(a, b));
@@ -127,14 +128,14 @@ impl Around {
     }
 }
 
-/// Two times of one export, as texts or numbers.
+/// Compares two times of one export, as numbers or texts.
 fn order(a: &Value, b: &Value) -> Ordering {
     let numbers = a.as_f64().zip(b.as_f64()).and_then(|(a, b)| a.partial_cmp(&b));
     numbers.unwrap_or_else(|| a.as_str().cmp(&b.as_str()))
 }
 
 impl Events {
-    /// Each event, with the id of its span.
+    /// The events, each with the id of its span.
     fn read(&self, values: &[&Value]) -> impl Iterator<Item = (Option<Value>, Value)> {
         let lists = self.at.iter().filter_map(|path| path.find(values)?.as_array());
         lists.flatten().filter(|event| self.is.hold(&[event])).map(|event| {

@@ -1,4 +1,4 @@
-//! Attributes of what a backend exports: what rules write, and the members that nothing reads.
+//! Attributes of exported spans: those that rules write, and members that no rule reads.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use serde_json::{Map, Value};
 use crate::forms::conditions::Conditions;
 use crate::forms::source::{Kept, Path, Source, is_empty};
 
-/// Attributes.
+/// A rule that writes attributes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
     /// Conditions under which the rule applies.
     #[serde(default)]
     when: Conditions,
-    /// Keys with the paths to their values. `key.*` writes each member of an object below the key, `*` each as an attribute.
+    /// Keys with the paths to their values. `key.*` writes each member of an object with the prefix `key.`, `*` each without a prefix.
     write: BTreeMap<String, Source>,
 }
 
-/// What is read of a record beside its attributes.
+/// Paths and members of a record that are read for other purposes than attributes.
 #[derive(Debug)]
 pub(super) struct Beside<'f> {
     pub(super) places: Vec<&'f Path>,
-    /// Members of the record itself.
+    /// Direct members of the record.
     pub(super) members: Vec<&'f str>,
 }
 
-/// The attributes of a record: what rules write, the first rule first, and by their prefixes the members that nothing reads.
+/// The attributes of a record: those that rules write, where the first rule wins, and unread members with their prefixes.
 pub(super) fn attributes(around: &[&Value], rules: &[Written], rest: &BTreeMap<String, Path>, beside: &Beside<'_>) -> Map<String, Value> {
     let mut out = Map::new();
     let mut put = |key: String, value: Value| _ = out.entry(key).or_insert(value);
@@ -74,7 +74,7 @@ pub(super) fn attributes(around: &[&Value], rules: &[Written], rest: &BTreeMap<S
     out
 }
 
-/// Scalars as they are, others as JSON text.
+/// Keeps a scalar; converts a list or an object to JSON text.
 fn plain(value: Value) -> Value {
     match value {
         Value::Array(_) | Value::Object(_) => value.to_string().into(),

@@ -15,23 +15,23 @@ pub(super) struct Places {
     pub(super) trace_id: Source,
     /// 8 bytes as hexadecimal digits, or any text.
     pub(super) span_id: Source,
-    /// The span above.
+    /// The id of the parent span.
     pub(super) parent_span_id: Option<Source>,
-    /// The name.
+    /// The span's name.
     pub(super) name: Source,
-    /// ISO 8601, or a number since 1970 in seconds, milliseconds, microseconds or nanoseconds.
+    /// The start time: ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since 1970.
     pub(super) start_time: Source,
-    /// The same of the end.
+    /// The end time, in the same formats.
     pub(super) end_time: Option<Source>,
-    /// The words of the failure.
+    /// The error message.
     pub(super) message: Option<Source>,
-    /// An object of the resource's attributes.
+    /// An object with the resource's attributes.
     pub(super) resource: Option<Source>,
-    /// An object of the scope's `name` and `version`, where records have their own.
+    /// An object with the scope's `name` and `version`, if records have their own scope.
     pub(super) scope: Option<Source>,
 }
 
-/// A span as it is passed on, in names that each reader of spans knows.
+/// A span with field names that every reader of spans knows.
 #[derive(Debug, Serialize)]
 pub(super) struct Record {
     pub(super) trace_id: Option<Value>,
@@ -48,7 +48,7 @@ pub(super) struct Record {
 }
 
 impl Places {
-    /// The span that a record is, apart from its attributes.
+    /// Converts a record to a span without attributes.
     pub(super) fn written(&self, scope: &str, around: &[&Value]) -> Record {
         let of = |source: &Source| source.of(around, &Kept::new()).map(Cow::into_owned);
         let option = |source: &Option<Source>| source.as_ref().and_then(of);
@@ -68,7 +68,7 @@ impl Places {
         }
     }
 
-    /// The paths that are read of a record.
+    /// The paths that the fields read from a record.
     pub(super) fn paths<'f>(&'f self, around: &[&Value]) -> impl Iterator<Item = &'f Path> {
         let needed = [&self.trace_id, &self.span_id, &self.name, &self.start_time];
         let others = [&self.parent_span_id, &self.end_time, &self.message];

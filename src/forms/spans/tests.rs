@@ -20,7 +20,7 @@ fn each_table_is_right() {
     }
 }
 
-/// Each with a made export, `tests/message_forms/spans/<name>.json`, and the spans that it becomes.
+/// Tests each form with a synthetic export, `tests/message_forms/spans/<name>.json`, and its spans.
 #[test]
 fn each_form_reads_its_export() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/message_forms/spans");
