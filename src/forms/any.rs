@@ -1,10 +1,10 @@
 //! The kinds of forms: messages, exported spans and databases.
 
 use super::database::databases;
+use super::form::{Form, FormError};
 use super::recognise::Forms;
 use super::spans::{self, SpanForm};
-use super::table::{Form, FormError};
-use super::tables::TABLES;
+use super::tables::{SPANS, TABLES};
 
 /// A table of messages and logs, or of exported spans.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ impl Kind {
 
 /// The YAML text of a form.
 pub(crate) fn table_of(name: &str) -> Option<&'static str> {
-    let mut tables = TABLES.iter().chain(spans::TABLES);
+    let mut tables = TABLES.iter().chain(SPANS);
     tables.find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The names that [`table_of`] knows.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().chain(spans::TABLES).map(|(name, _)| *name)
+    TABLES.iter().chain(SPANS).map(|(name, _)| *name)
 }
 
 /// All forms: the name if there is one, a one-line description, and the kind.

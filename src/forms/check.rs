@@ -3,24 +3,15 @@
 use super::borrow::borrow;
 use super::conditions::Conditions;
 use super::source::Source;
-use super::table::{Form, FormError, START, TAKEN, Table, parsed};
+use super::table::{START, TAKEN, Table, parsed};
 use super::unknown::unknown;
 
-impl Form {
-    /// Reads and checks a table.
-    pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
-        let checked = || {
-            let mut table = parsed(text)?;
-            borrow(&mut table)?;
-            check(&mut table)?;
-            Ok(table)
-        };
-        let table = checked().map_err(|problem: String| FormError::new(name, &problem))?;
-        Ok(Self {
-            name: name.to_owned(),
-            table,
-        })
-    }
+/// Reads a table, with the sets that it uses from other forms, and checks it.
+pub(super) fn checked(text: &str) -> Result<Table, String> {
+    let mut table = parsed(text)?;
+    borrow(&mut table)?;
+    check(&mut table)?;
+    Ok(table)
 }
 
 fn check(table: &mut Table) -> Result<(), String> {

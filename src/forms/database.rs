@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::tables::DATABASES;
+
 /// The form of a client's database.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,34 +23,11 @@ pub(crate) struct DatabaseForm {
     pub(crate) query: String,
 }
 
-macro_rules! tables {
-    ($($name:literal),* $(,)?) => {
-        /// The YAML text of each form, by name.
-        pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".sqlite.yaml")))),*];
-    };
-}
-
-tables![
-    "vscode_traces",
-    "kiro",
-    "amazon_q",
-    "crush",
-    "cursor",
-    "goose",
-    "hermes",
-    "openwebui",
-    "adk",
-    "agents_session",
-    "agno",
-    "llm",
-    "llm_threads",
-];
-
 /// The known forms of databases.
 pub(crate) fn databases() -> &'static [DatabaseForm] {
     // A test checks that all tables can be read.
     static FORMS: LazyLock<Vec<DatabaseForm>> =
-        LazyLock::new(|| TABLES.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect());
+        LazyLock::new(|| DATABASES.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect());
     &FORMS
 }
 
@@ -58,6 +37,6 @@ mod tests {
 
     #[test]
     fn each_table_is_right() {
-        assert_eq!(databases().len(), TABLES.len());
+        assert_eq!(databases().len(), DATABASES.len());
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::form::Form;
 use super::read::{Read, Reader, Unread};
 use super::recognise::{nested, weight};
-use super::table::Form;
 
 /// Reads a log value by value.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod built_in;
 mod check;
 mod conditions;
 mod database;
+mod form;
 mod log;
 mod message;
 mod own;
@@ -32,12 +33,12 @@ mod unknown;
 
 pub(crate) use any::{AnyForm, Kind, listed, names, table_of};
 pub(crate) use database::{DatabaseForm, databases};
+pub(crate) use form::Form;
 pub(crate) use log::Log;
 pub(crate) use own::lines_without_json;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
 pub(crate) use spans::{SpanForm, spans_of};
-pub(crate) use table::Form;
 pub(crate) use unknown::unknown;
 #[cfg(test)]
 mod tests;

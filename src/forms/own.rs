@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::form::Form;
 use super::log::Log;
 use super::read::{Read, Reader, Unread};
 use super::recognise::{Forms, listed, nested, weight};
-use super::table::Form;
 
 /// The result of reading a text by a form.
 #[derive(Debug, Default)]

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::form::Form;
 use super::message::{Open, role_of};
 use super::source::{Kept, Source, is_empty, is_short, text_of};
-use super::table::{Form, ResultRule, Rule, START, TAKEN};
+use super::table::{ResultRule, Rule, START, TAKEN};
 use facts::{media, missed, notes, usage};
 
 /// The maximum nesting of sets of rules.
@@ -111,10 +112,10 @@ impl<'f> Reader<'f> {
     pub(super) fn around(&mut self, value: &Value, items: Option<&str>) {
         let Some(map) = value.as_object() else { return };
         let form = self.form;
-        let rule = &form.table.row;
+        let rule = &form.table().row;
         self.say(rule, &[value], 0);
         let of_items = form.whole_rules().flat_map(|rule| form.members(rule));
-        let last = form.table.thread.iter().flat_map(|thread| thread.members());
+        let last = form.table().thread.iter().flat_map(|thread| thread.members());
         let known: Vec<&str> = form.members(rule).chain(items).chain(last).chain(of_items).collect();
         for (key, value) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
             self.row.insert(key.clone(), value.clone());
@@ -158,7 +159,7 @@ impl<'f> Reader<'f> {
         };
         self.steps = steps;
         let form = self.form;
-        let rules = form.table.rules.get(set).map(Vec::as_slice).unwrap_or_default();
+        let rules = form.table().rules.get(set).map(Vec::as_slice).unwrap_or_default();
         // A text is text of the message, unless a rule ignores it or reads it as the address of a file.
         if value.is_string() && rules.iter().find(|rule| rule.when.hold(around)).is_some_and(|rule| rule.ignored) {
             return;
@@ -176,7 +177,7 @@ impl<'f> Reader<'f> {
                 }
                 self.say(rule, around, depth);
                 // If the item is the whole object, its other members go into the row.
-                let is_around = form.table.whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
+                let is_around = form.table().whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
                 if !is_around {
                     self.rest_of(set, rule, value);
                 }
@@ -304,7 +305,7 @@ impl<'f> Reader<'f> {
             return false;
         };
         let word = word.as_str().unwrap_or_default().to_owned();
-        let Some(role) = role_of(&word, &self.form.table.roles) else {
+        let Some(role) = role_of(&word, &self.form.table().roles) else {
             self.miss(format!("a message of the role `{word}`"));
             return false;
         };

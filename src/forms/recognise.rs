@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::conditions::Conditions;
+use super::form::Form;
 use super::read::{Read, Reader, Unread};
 use super::source::Path;
-use super::table::Form;
 
 /// Known forms, in order of precedence.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Forms {
     /// Builds the list of forms. If several match a value, the first is used.
     pub(crate) fn of(forms: Vec<Form>) -> Self {
         let known = |form: Form| {
-            let names = form.table.is.iter().map(|conditions| {
+            let names = form.head.is.iter().map(|conditions| {
                 let mut names = Names::default();
                 conditions.names(&mut |name| names.add(name));
                 names
@@ -122,12 +122,12 @@ impl Forms {
     /// The form of a text whose lines are the items.
     pub(crate) fn of_text(&self, text: &str) -> Option<&Form> {
         let first = json!({"line": text.lines().find(|line| !line.trim().is_empty())?});
-        self.iter().find(|form| form.table.lines && form.is_of(&first))
+        self.iter().find(|form| form.head.lines && form.is_of(&first))
     }
 
     /// The form of a log that begins with this value.
     pub(crate) fn log_of(&self, first: &Value) -> Option<&Form> {
-        let mut logs = self.iter().filter(|form| form.table.log && !form.table.lines);
+        let mut logs = self.iter().filter(|form| form.head.log && !form.head.lines);
         logs.find(|form| form.is_of(first))
     }
 
@@ -140,7 +140,7 @@ impl Forms {
         let mut names = Names::default();
         names.of(value);
         let maybe = || {
-            let of_values = self.0.iter().filter(|known| !known.form.table.lines);
+            let of_values = self.0.iter().filter(|known| !known.form.head.lines);
             of_values.filter(move |known| known.names.iter().any(|needed| names.has(*needed)))
         };
         if is_first {
@@ -148,12 +148,12 @@ impl Forms {
                 Value::Array(list) => list.first().unwrap_or(value),
                 one => one,
             };
-            let is_it = |known: &&Known| known.form.table.log && known.form.is_of(first);
+            let is_it = |known: &&Known| known.form.head.log && known.form.is_of(first);
             if let Some(known) = maybe().find(is_it) {
                 return Some(Of::Log(&known.form));
             }
         }
-        let others: Vec<&Known> = maybe().filter(|known| !known.form.table.log).collect();
+        let others: Vec<&Known> = maybe().filter(|known| !known.form.head.log).collect();
         let of = |value: &Value| others.iter().map(|known| &known.form).find(|form| form.place_of(value).is_some());
         if let Some(form) = of(value) {
             return Some(Of::One(form));
@@ -161,7 +161,7 @@ impl Forms {
         if let Some(below) = others.iter().find_map(|known| Some((&known.form, known.form.rows_of(value)?))) {
             let (form, rows) = below;
             let rows = rows.iter().map(|row| (form, row)).collect();
-            let known: Vec<&str> = form.table.rows.iter().filter_map(Path::first).collect();
+            let known: Vec<&str> = form.head.rows.iter().filter_map(Path::first).collect();
             let beside = value.as_object().into_iter().flat_map(|map| map.keys());
             let beside: Vec<&str> = beside.map(String::as_str).filter(|key| !known.contains(key)).collect();
             return Some(Of::Several(rows, beside.join(", ")));
@@ -177,7 +177,7 @@ impl Forms {
     pub(super) fn read_messages(&self, list: &Value) -> Option<Vec<Value>> {
         let mut names = Names::default();
         let weight = names.of(list);
-        let maybe = self.0.iter().filter(|known| !known.form.table.log && !known.form.table.whole);
+        let maybe = self.0.iter().filter(|known| !known.form.head.log && !known.form.head.whole);
         let mut maybe = maybe.filter(|known| known.names.iter().any(|needed| names.has(*needed)));
         let known = maybe.find(|known| known.form.place_of(list).is_some())?;
         let mut reader = Reader::new(&known.form, nested);
@@ -216,16 +216,16 @@ impl Form {
     /// Whether the conditions hold for the last of these values. Each value contains the next.
     fn holds(&self, around: &[&Value]) -> bool {
         let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(around));
-        any(&self.table.is) && !any(&self.table.is_not)
+        any(&self.head.is) && !any(&self.head.is_not)
     }
 
     /// The items of a value, and the name of the member that contains them.
     fn place_of<'v>(&self, value: &'v Value) -> Option<(&'v Value, Option<&str>)> {
-        self.table.at.iter().find_map(|path| {
+        self.head.at.iter().find_map(|path| {
             let found = path.find(&[value])?;
             let is_shaped = match found {
-                Value::Object(_) => self.table.whole || self.table.thread.is_some(),
-                Value::Array(_) => !self.table.whole,
+                Value::Object(_) => self.head.whole || self.head.thread.is_some(),
+                Value::Array(_) => !self.head.whole,
                 _ => false,
             };
             (is_shaped && self.holds(&[value, found])).then(|| (found, path.first()))
@@ -235,7 +235,7 @@ impl Form {
     /// The list of conversations below a value, if it has one.
     pub(super) fn rows_of<'v>(&self, value: &'v Value) -> Option<&'v [Value]> {
         let list = |path: &Path| Some(path.find(&[value])?.as_array()?.as_slice());
-        let mut lists = self.table.rows.iter().filter_map(list);
+        let mut lists = self.head.rows.iter().filter_map(list);
         lists.find(|list| list.iter().any(|row| self.place_of(row).is_some()))
     }
 
@@ -243,7 +243,7 @@ impl Form {
     pub(super) fn opened(&self, value: &Value) -> Option<Value> {
         let is_json = |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(begins_json);
         let has_text = |path: &&Path| path.any(&[value], &mut |value| is_json(value));
-        let paths: Vec<&Path> = self.table.opened.iter().filter(has_text).collect();
+        let paths: Vec<&Path> = self.head.opened.iter().filter(has_text).collect();
         (!paths.is_empty()).then(|| {
             let mut out = value.clone();
             paths.iter().for_each(|path| open_at(&mut out, &path.steps));
@@ -271,13 +271,13 @@ impl Form {
 
     /// The highest percentage of conditions that hold, and the path of the first that does not.
     fn near(&self, value: &Value) -> Option<(usize, String)> {
-        let values: Vec<&Value> = match self.table.log {
+        let values: Vec<&Value> = match self.head.log {
             true => vec![value.as_array().and_then(|list| list.first()).unwrap_or(value)],
-            false => self.table.at.iter().filter_map(|path| path.find(&[value])).collect(),
+            false => self.head.at.iter().filter_map(|path| path.find(&[value])).collect(),
         };
         let tried = values
             .into_iter()
-            .flat_map(|value| self.table.is.iter().map(move |conditions| (conditions, value)));
+            .flat_map(|value| self.head.is.iter().map(move |conditions| (conditions, value)));
         let scored = tried.map(|(conditions, value)| (conditions.holding(&[value]), conditions, value));
         let (score, conditions, value) = scored.max_by_key(|(score, ..)| *score)?;
         Some((score, conditions.failing(&[value])?))
@@ -291,8 +291,8 @@ impl Form {
         let mut reader = Reader::new(self, nested);
         reader.may_read(weight);
         reader.around(value, member);
-        match &self.table.thread {
-            _ if self.table.whole => reader.item(&[items]),
+        match &self.head.thread {
+            _ if self.head.whole => reader.item(&[items]),
             Some(thread) => {
                 let (way, beside) = thread.way(value, listed(items));
                 way.iter().for_each(|item| reader.item(&[value, items, item]));

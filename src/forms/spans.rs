@@ -13,9 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::conditions::{Conditions, any_of};
+use super::form::FormError;
 use super::own::{lines_without_json, values};
 use super::source::{Kept, Path};
-use super::table::{FormError, itself, with_nearest};
+use super::table::{itself, with_nearest};
+use super::tables::SPANS;
 use around::Around;
 use attributes::{Beside, Written, attributes};
 use places::{Places, Record};
@@ -67,30 +69,11 @@ pub(crate) struct SpanForm {
     around: Option<Around>,
 }
 
-macro_rules! tables {
-    ($($name:literal),* $(,)?) => {
-        /// The YAML text of each table, by name.
-        pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".spans.yaml")))),*];
-    };
-}
-
-tables![
-    "weave",
-    "langsmith",
-    "langfuse",
-    "braintrust",
-    "datadog",
-    "deepeval",
-    "lunary",
-    "opik",
-    "posthog"
-];
-
 /// The known forms of exported spans.
 pub(super) fn forms() -> &'static [SpanForm] {
     // A test checks that all tables can be read.
     static FORMS: LazyLock<Vec<SpanForm>> =
-        LazyLock::new(|| TABLES.iter().filter_map(|(name, text)| SpanForm::of(name, text).ok()).collect());
+        LazyLock::new(|| SPANS.iter().filter_map(|(name, text)| SpanForm::of(name, text).ok()).collect());
     &FORMS
 }
 

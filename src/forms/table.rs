@@ -1,7 +1,6 @@
 //! The types of a form's table.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,32 +9,6 @@ use super::conditions::{Conditions, any_of};
 use super::source::{Path, Source};
 use super::thread::Thread;
 use super::unknown::unknown;
-
-/// A form.
-#[derive(Debug)]
-pub(crate) struct Form {
-    /// The name of its file.
-    pub(crate) name: String,
-    pub(super) table: Table,
-}
-
-/// Why a table cannot be used.
-#[derive(Debug)]
-pub(crate) struct FormError(String);
-
-impl FormError {
-    pub(super) fn new(form: &str, problem: &str) -> Self {
-        Self(format!("{form}: {problem}"))
-    }
-}
-
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for FormError {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +56,7 @@ pub(super) struct Table {
     #[serde(default)]
     pub(super) row: Rule,
     /// Named sets of rules. The first rule of a set whose conditions hold reads the value. The set `item` reads items.
+    #[serde(default)]
     pub(super) rules: BTreeMap<String, Vec<Rule>>,
 }
 
@@ -229,52 +203,6 @@ pub(super) const START: &str = "item";
 
 /// Members of the chat API that only other members of a rule write. A fact cannot have these names.
 pub(super) const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reasoning_content"];
-
-impl Form {
-    /// Whether a file of this form is one conversation.
-    pub(crate) fn is_log(&self) -> bool {
-        self.table.log
-    }
-
-    /// Whether a file of this form is text, whose lines are the items.
-    pub(super) fn has_lines(&self) -> bool {
-        self.table.lines
-    }
-
-    /// Whether the value at `at` is one item.
-    pub(super) fn is_whole(&self) -> bool {
-        self.table.whole
-    }
-
-    /// One line about the files that this form reads.
-    pub(crate) fn reads(&self) -> &str {
-        &self.table.reads
-    }
-
-    /// The rules that read the object around the items, if it is one item.
-    pub(super) fn whole_rules(&self) -> impl Iterator<Item = &Rule> {
-        let mut sets = vec![START];
-        let mut next = 0;
-        while let Some(set) = sets.get(next).filter(|_| self.table.whole) {
-            let below = self.table.rules.get(*set).into_iter().flatten().flat_map(|rule| &rule.below);
-            let same: Vec<&str> = below.filter(|(source, _)| source.is_whole()).map(|(_, set)| set.as_str()).collect();
-            for set in same {
-                if !sets.contains(&set) {
-                    sets.push(set);
-                }
-            }
-            next += 1;
-        }
-        sets.truncate(next);
-        sets.into_iter().flat_map(|set| self.table.rules.get(set).into_iter().flatten())
-    }
-
-    /// The members of an item that a rule reads.
-    pub(super) fn members<'r>(&'r self, rule: &'r Rule) -> impl Iterator<Item = &'r str> {
-        let ignored = self.table.ignored.iter().map(String::as_str);
-        rule.sources().flat_map(Source::members).chain(rule.conditions()).chain(ignored)
-    }
-}
 
 impl Rule {
     pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {

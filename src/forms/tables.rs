@@ -1,13 +1,15 @@
-//! The YAML texts of the tables in `semconv/forms/`.
+//! The YAML texts of the tables in `semconv/forms/`, by name. If several forms match a value, the first is used.
 
 macro_rules! tables {
-    ($($name:literal),* $(,)?) => {
-        /// The YAML text of each table, by name. If several forms match a value, the first is used.
-        pub(super) const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, ".yaml")))),*];
+    ($(#[$doc:meta])* $list:ident, $end:literal: $($name:literal),* $(,)?) => {
+        $(#[$doc])*
+        pub(super) const $list: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../semconv/forms/", $name, $end)))),*];
     };
 }
 
 tables![
+    /// Forms of messages, rows, requests and logs.
+    TABLES, ".yaml":
     "nemo_gym",
     "cline",
     "amp",
@@ -150,4 +152,36 @@ tables![
     "react",
     "message_log",
     "dialogue",
+];
+
+tables![
+    /// Forms of exported spans.
+    SPANS, ".spans.yaml":
+    "weave",
+    "langsmith",
+    "langfuse",
+    "braintrust",
+    "datadog",
+    "deepeval",
+    "lunary",
+    "opik",
+    "posthog",
+];
+
+tables![
+    /// Forms of databases.
+    DATABASES, ".sqlite.yaml":
+    "vscode_traces",
+    "kiro",
+    "amazon_q",
+    "crush",
+    "cursor",
+    "goose",
+    "hermes",
+    "openwebui",
+    "adk",
+    "agents_session",
+    "agno",
+    "llm",
+    "llm_threads",
 ];

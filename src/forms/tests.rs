@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::recognise::{Forms, Found};
-use super::tables::TABLES;
-use super::{AnyForm, Log, database, table::Form};
+use super::tables::{DATABASES, TABLES};
+use super::{AnyForm, Log, database, form::Form};
 
 /// Reads a text like a file, and returns the form and the rows.
 fn rows(text: &str) -> Result<(String, Vec<Value>), String> {
@@ -52,6 +52,11 @@ fn each_table_is_right() {
         if let Err(error) = Form::of(name, text) {
             panic!("{error}");
         }
+        // A built-in table is read up to its rules first.
+        assert!(Form::built_in(name, text).is_ok(), "{name}");
+        let rules = text.split_once("\nrules:").expect(name).1;
+        let behind = rules.lines().find(|line| line.starts_with(|first: char| first.is_alphabetic()));
+        assert_eq!(behind, None, "{name}: `rules` come last");
     }
     let files: Vec<PathBuf> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("semconv/forms"))
         .unwrap()
@@ -102,7 +107,7 @@ fn other_than_golden(name: &str, rows: Vec<Value>) -> Option<String> {
 #[test]
 fn each_database_reads_its_input() {
     let mut wrong = Vec::new();
-    for ((name, _), form) in database::TABLES.iter().zip(database::databases()) {
+    for ((name, _), form) in DATABASES.iter().zip(database::databases()) {
         let Ok(made) = fs::read_to_string(folder().join(format!("{name}.sqlite.sql"))) else {
             assert!(["vscode_traces", "kiro", "amazon_q"].contains(&name), "{} has no input", name);
             continue;

@@ -84,6 +84,76 @@ fn spans_as_mlflow_exports_them() {
     });
 }
 
+/// DeepEval writes a list of spans for each kind.
+#[test]
+fn spans_as_deepeval_exports_them() {
+    convert_grows_evenly(|count| {
+        let one = |kind: &str, number: u64| {
+            json!({"uuid": format!("{kind}{number}"), "parentUuid": "root", "type": kind, "name": "s", "status": "SUCCESS",
+                "startTime": "2026-01-01T10:00:00Z", "endTime": "2026-01-01T10:00:01Z", "input": format!("q{number}"), "output": "a"})
+        };
+        let of = |kind: &str| Value::from_iter((0..count / 2).map(|number| one(kind, number)));
+        json!({"uuid": "t", "baseSpans": [], "agentSpans": [], "llmSpans": of("llm"), "retrieverSpans": [], "toolSpans": of("tool"),
+            "startTime": "2026-01-01T10:00:00Z", "endTime": "2026-01-01T10:00:01Z"})
+        .to_string()
+    });
+}
+
+/// A log that an agent printed between lines of a program, each behind the time of a CI runner.
+#[test]
+fn logs_between_lines() {
+    convert_grows_evenly(|count| {
+        let first = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m", "apiKeySource": "login", "cwd": "/"});
+        let said = |number: u64| {
+            json!({"type": "assistant", "session_id": "s", "message": {"role": "assistant",
+                "content": [{"type": "text", "text": format!("t{number}")}]}})
+        };
+        let behind = |value: &Value| format!("2026-01-01T10:00:00.0000000Z {value}\n2026-01-01T10:00:00.0000000Z at work\n");
+        std::iter::once(first)
+            .chain((0..count).map(said))
+            .map(|value| behind(&value))
+            .collect()
+    });
+}
+
+/// Calls and results that are marked in the text of messages.
+#[test]
+fn calls_marked_in_texts() {
+    convert_grows_evenly(|count| {
+        let round = |number: u64| {
+            let call = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"n\": {number}}}}}\n</tool_call>");
+            let result = format!("<tool_response>\nr{number}\n</tool_response>");
+            [
+                json!({"role": "assistant", "content": call}),
+                json!({"role": "user", "content": result}),
+            ]
+        };
+        let asked = std::iter::once(json!({"role": "user", "content": "q"}));
+        json!({"messages": asked.chain((0..count).flat_map(round)).collect::<Vec<_>>()}).to_string()
+    });
+    // All of them in one text.
+    convert_grows_evenly(|count| {
+        let call = |number: u64| format!("<tool_call>{{\"name\": \"f\", \"arguments\": {{\"n\": {number}}}}}</tool_call>");
+        let calls: String = (0..count).map(call).collect();
+        json!({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": calls}]}).to_string()
+    });
+}
+
+/// A folder is read file by file.
+#[test]
+fn folders() {
+    commands_grow_evenly(
+        |count| {
+            let row = |number: u64| {
+                let row = json!({"messages": [{"role": "user", "content": format!("q{number}")}, {"role": "assistant", "content": "a"}]});
+                (format!("rows/{number}.json"), row.to_string().into_bytes())
+            };
+            (0..count / 16).map(row).collect()
+        },
+        |directory| vec![command(&["convert", "--to", "messages", text(&directory.join("rows"))])],
+    );
+}
+
 /// OTLP/JSON of `count` spans.
 fn otlp(count: u64) -> Value {
     let one = |number: u64| {
@@ -437,6 +507,7 @@ fn showing_files() {
                 show("run", &["--spans"]),
                 show("runs", &[]),
                 show("session.jsonl", &["--full"]),
+                show("session.jsonl", &["--hide-working"]),
             ]
         },
     );

@@ -126,8 +126,8 @@ fn importing_beside_a_server_names_its_ports() {
     let output = spanbridge(&["import", "--data-dir", text(directory.path()), text(&file)]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains(&format!("send --to {} FILE", serving.http)), "{said}");
-    assert!(said.contains(&format!("{}/api/v1/import/FORMAT", serving.api)), "{said}");
+    let advice = format!("send --to {} '{}'", serving.http, text(&file));
+    assert!(said.contains(&advice), "{said}");
     assert!(said.contains(&format!("process {}", serving.child.id())), "{said}");
 }
 

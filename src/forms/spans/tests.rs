@@ -13,7 +13,7 @@ fn spans(value: &Value) -> Vec<Span> {
 
 #[test]
 fn each_table_is_right() {
-    for (name, text) in TABLES {
+    for (name, text) in SPANS {
         if let Err(error) = SpanForm::of(name, text) {
             panic!("{error}");
         }
@@ -111,7 +111,7 @@ fn what_langsmith_exports() {
 
 #[test]
 fn an_unknown_member_is_named() {
-    let table = TABLES[0].1.replace("rest:", "rests:");
+    let table = SPANS[0].1.replace("rest:", "rests:");
     let error = SpanForm::of("own", &table).expect_err("unknown").to_string();
     assert!(error.contains("did you mean `rest`?"), "{error}");
 }

@@ -66,7 +66,7 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
 /// Whether a message is in another form.
 fn is_otherwise(message: &Value) -> bool {
     let is_old = renamed(message).is_some() || has_marks(message.get("content"));
-    is_old || has_values(message) || has_runs(message) || items::is_item(message) || other_call_id(message).is_some()
+    is_old || has_values(message) || items::is_item(message) || other_call_id(message).is_some()
 }
 
 /// Members in camel case, as AG-UI's clients keep them.
@@ -141,12 +141,14 @@ fn unmarked(mut message: Map<String, Value>) -> Value {
     message.into()
 }
 
-/// Whether tools are names, or definitions as JSON text one by one.
+/// Whether tools are names, or a list of definitions each of which is JSON text. A text is names unless it looks like JSON.
 fn has_names(tools: &Value) -> bool {
-    let is_list = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|tools| tools.is_array() || tools.is_null());
     match tools {
         Value::Array(list) => list.iter().any(Value::is_string),
-        Value::String(text) => !text.trim().is_empty() && !is_list(text),
+        Value::String(text) => {
+            let text = text.trim();
+            !text.is_empty() && text != "null" && !text.starts_with(['[', '{'])
+        }
         _ => false,
     }
 }
@@ -168,35 +170,6 @@ fn has_values(message: &Value) -> bool {
     parts.is_some_and(|parts| parts.iter().any(is_one))
 }
 
-/// Whether a message has results as Amp writes them, with the tool's outcome in `run`.
-fn has_runs(message: &Value) -> bool {
-    let parts = message.get("content").and_then(Value::as_array);
-    parts.is_some_and(|parts| {
-        parts
-            .iter()
-            .any(|part| part.get("toolUseID").is_some() && part.get("run").is_some())
-    })
-}
-
-/// The same message with results as in Anthropic's API.
-fn with_results(said: &Map<String, Value>) -> Value {
-    let result = |part: &Value| {
-        let (Some(id), Some(run)) = (part.get("toolUseID"), part.get("run")) else {
-            return part.clone();
-        };
-        let given = ["result", "error", "reason"]
-            .into_iter()
-            .find_map(|key| run.get(key).filter(|given| !given.is_null()));
-        let text = given.map(|given| given.as_str().map_or_else(|| given.to_string(), str::to_owned));
-        let is_error = run.get("status").and_then(Value::as_str).is_some_and(|status| status != "done");
-        json!({"type": "tool_result", "tool_use_id": id, "content": text.unwrap_or_default(), "is_error": is_error, "run": run})
-    };
-    let mut out = said.clone();
-    let parts = said.get("content").and_then(Value::as_array).into_iter().flatten();
-    out.insert("content".to_owned(), parts.map(result).collect());
-    out.into()
-}
-
 /// Tools in OpenAI's form; ShareGPT's are bare functions, often as JSON text.
 fn as_functions(tools: &Value) -> Value {
     let names = |text: &str| {
@@ -206,9 +179,11 @@ fn as_functions(tools: &Value) -> Value {
             .map(Value::from)
             .collect()
     };
-    let opened = tools
-        .as_str()
-        .map(|text| serde_json::from_str::<Value>(text).unwrap_or_else(|_| names(text)));
+    let opened = match tools {
+        Value::String(text) if has_names(tools) => Some(names(text)),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
     let Some(list) = opened.as_ref().unwrap_or(tools).as_array() else {
         return tools.clone();
     };
@@ -238,7 +213,6 @@ fn in_parts(said: &Value) -> Value {
     match said.as_object() {
         Some(map) if map.contains_key("from") => of_turn(map),
         Some(map) if has_values(said) => of_parts(map),
-        Some(map) if has_runs(said) => with_results(map),
         Some(map) => match other_call_id(said) {
             Some(id) => {
                 let mut out = map.clone();
