@@ -60,13 +60,13 @@ pub(super) fn rows(
                     Err(source) => return Some(Err(DisassembleError::Json { source })),
                 }
             }
-            let read = log.finish().map(|mut read| {
-                if is_cut {
-                    read.notes.push("its last line is cut off, and left out".to_owned());
-                }
-                read
-            });
-            vec![one(read, "$".to_owned())]
+            let mut list = log.finish();
+            if let Some(Ok(last)) = list.last_mut().filter(|_| is_cut) {
+                last.notes.push("its last line is cut off, and left out".to_owned());
+            }
+            let is_alone = list.len() == 1;
+            let place = |index| if is_alone { "$".to_owned() } else { format!("$[{index}]") };
+            list.into_iter().enumerate().map(|(index, read)| one(read, place(index))).collect()
         }
     }))
 }

@@ -97,7 +97,17 @@ impl Form {
         } else if self.is_log() {
             let mut log = Log::new(self);
             values(text, &mut others, &mut |_, value| log.add(&value));
-            out.rows.push(("$".to_owned(), log.finish()));
+            let read = log.finish();
+            let is_alone = read.len() == 1;
+            let place = |index| {
+                if is_alone {
+                    "$".to_owned()
+                } else {
+                    format!("conversation {}: $", index + 1)
+                }
+            };
+            out.rows
+                .extend(read.into_iter().enumerate().map(|(index, read)| (place(index), read)));
         } else {
             let mut list = Vec::new();
             values(text, &mut others, &mut |_, value| list.push(value));
@@ -117,18 +127,19 @@ impl Form {
 
     /// Adds the conversations of a text whose lines are the items. Lines before the first conversation are skipped.
     fn add_lines(&self, text: &str, rows: &mut Vec<(String, Result<Read, Unread>)>) {
+        let finished = |(path, log): (String, Log<'_>)| log.finish().into_iter().map(move |read| (path.clone(), read));
         let mut open: Option<(String, Log<'_>)> = None;
         for (line, item) in lines(text) {
             if self.is_of(&item) {
                 let path = format!("line {line}");
                 let ended = open.replace((path, Log::new(self)));
-                rows.extend(ended.map(|(path, log)| (path, log.finish())));
+                rows.extend(ended.into_iter().flat_map(finished));
             }
             if let Some((_, log)) = &mut open {
                 log.add(&item);
             }
         }
-        rows.extend(open.map(|(path, log)| (path, log.finish())));
+        rows.extend(open.into_iter().flat_map(finished));
         // The program was started, but received no question.
         if rows.iter().any(|(_, read)| read.is_ok()) {
             rows.retain(|(_, read)| read.is_ok());

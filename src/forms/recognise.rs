@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::conditions::Conditions;
 use super::form::Form;
 use super::read::{Read, Reader, Unread};
-use super::source::Path;
+use super::source::{Path, text_of};
 
 /// Known forms, in order of precedence.
 #[derive(Debug)]
@@ -199,6 +199,9 @@ impl Forms {
     }
 }
 
+/// The length of an ISO 8601 time up to its seconds.
+const SECONDS: usize = 19;
+
 /// The percentage of conditions that must hold for a form to be near.
 const NEAR: usize = 60;
 
@@ -298,9 +301,28 @@ impl Form {
                 way.iter().for_each(|item| reader.item(&[value, items, item]));
                 reader.beside = beside;
             }
-            None => listed(items).iter().for_each(|item| reader.item(&[value, items, item])),
+            None => {
+                let mut list = listed(items);
+                if self.is_latest_first(&list) {
+                    list.reverse();
+                }
+                list.iter().for_each(|item| reader.item(&[value, items, item]));
+            }
         }
         Some(reader.finish())
+    }
+
+    /// Whether the items are listed from the latest to the first, as APIs list them.
+    fn is_latest_first(&self, items: &[&Value]) -> bool {
+        let time = |item: Option<&&Value>| self.head.time.as_ref()?.find(&[item?]).map(text_of);
+        let (Some(first), Some(last)) = (time(items.first()), time(items.last())) else {
+            return false;
+        };
+        match (first.parse::<f64>(), last.parse::<f64>()) {
+            (Ok(first), Ok(last)) => first > last,
+            // Dates with and without parts of a second.
+            _ => first.get(..SECONDS) > last.get(..SECONDS),
+        }
     }
 }
 

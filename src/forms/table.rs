@@ -22,6 +22,9 @@ pub(super) struct Table {
     /// The whole file is one conversation, and its values (lines, or a list's members) are the items.
     #[serde(default)]
     pub(super) log: bool,
+    /// The path from an item of a log to the id of its conversation, if the file has several. An item without one belongs to the
+    /// conversation of the item before it.
+    pub(super) conversation: Option<Path>,
     /// The file is plain text or Markdown, and its lines are the items: `{line: TEXT, fenced: BOOL}`, where `fenced` is true between
     /// marks of code (three backticks). Each line for which `is` holds begins a conversation.
     #[serde(default)]
@@ -38,6 +41,8 @@ pub(super) struct Table {
     /// Paths to a list of conversations. Each item is read as a value of this form.
     #[serde(default)]
     pub(super) rows: Vec<Path>,
+    /// The path from an item to its time. A list whose first item is later than its last one is read from its end.
+    pub(super) time: Option<Path>,
     /// Paths to members that may be JSON text. The text is parsed before the rules apply. `is` may match the value before or after that.
     #[serde(default)]
     pub(super) opened: Vec<Path>,

@@ -27,7 +27,7 @@ fn rows(text: &str) -> Result<(String, Vec<Value>), String> {
             let mut log = Log::new(form);
             log.add(&first);
             values.for_each(|value| log.add(&value.unwrap()));
-            vec![log.finish()]
+            log.finish()
         }
         Found::One(read) => vec![read],
         Found::Several(list) => list,
@@ -283,12 +283,38 @@ fn a_table_cannot_read_values_again_and_again() {
     }
     let mut log = Log::new(&form);
     log.add(&deep);
-    let read = log.finish().unwrap();
+    let read = log.finish().remove(0).unwrap();
     let words = read.row.to_string().len();
     assert!(
         words < 20_000 && read.notes[0].contains("nested too deep"),
         "{words} {:?}",
         read.notes
+    );
+}
+
+#[test]
+fn items_of_a_log_go_to_their_conversation() {
+    let table = "reads: x\nis: {app: <text>}\nlog: true\nconversation: chat\nignored: [app, chat]\nrules:\n  item:\n    \
+        - {when: {said: <text>}, role: role, text: said}\n    - {row: {app: app}}\n";
+    let form = Form::of("own", table).unwrap();
+    let text = r#"{"app": "desk"}
+{"chat": "a", "role": "user", "said": "a1"}
+{"chat": "b", "role": "user", "said": "b1"}
+{"role": "assistant", "said": "b2"}
+{"chat": "a", "role": "assistant", "said": "a2"}
+"#;
+    let rows = form.read_text(text).rows.into_iter().map(|(path, read)| (path, read.unwrap().row));
+    let message = |role: &str, said: &str| serde_json::json!({"role": role, "content": said});
+    let (a, b) = (
+        [message("user", "a1"), message("assistant", "a2")],
+        [message("user", "b1"), message("assistant", "b2")],
+    );
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [
+            ("conversation 1: $".to_owned(), serde_json::json!({"app": "desk", "messages": a})),
+            ("conversation 2: $".to_owned(), serde_json::json!({"messages": b})),
+        ]
     );
 }
 
@@ -308,7 +334,7 @@ fn a_log_is_read_in_linear_time() {
             log.add(&serde_json::json!({"type": "TOOL_CALL_RESULT", "toolCallId": format!("c{n}"), "content": "1"}));
             log.add(&serde_json::json!({"type": "RUN_ERROR", "message": "late"}));
         }
-        let read = log.finish().unwrap();
+        let read = log.finish().remove(0).unwrap();
         assert_eq!(read.row["messages"].as_array().unwrap().len(), items + 1);
         start.elapsed().as_secs_f64()
     };
