@@ -53,6 +53,13 @@ impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     }
 }
 
+/// Adds a value, if there is one.
+fn add<'a>(out: &mut Object<'a>, key: &'static str, value: Option<impl Into<Json<'a>>>) {
+    if let Some(value) = value {
+        out.add(key, value);
+    }
+}
+
 /// Everything before the steps.
 fn head(run: &Run) -> Object<'_> {
     let mut out = Object::new();
@@ -67,9 +74,7 @@ fn head(run: &Run) -> Object<'_> {
         out.add("duration_nanos", end.0.saturating_sub(run.started_at.0));
     }
     for (key, said) in [("question", &run.question), ("answer", &run.answer)] {
-        if let Some(said) = said {
-            out.add(key, &said.content);
-        }
+        add(&mut out, key, said.as_ref().map(|said| &said.content));
     }
     out.add("totals", sums(&Totals::of(run), has_times));
     out.add("agents", groups(&totals::by_agent(run), has_times));
@@ -99,9 +104,7 @@ pub(crate) fn one_step<'a>(run: &'a Run, of: &'a Step) -> Json<'a> {
 /// A finding about the spans.
 pub(crate) fn finding(finding: &Finding) -> Json<'_> {
     let mut shown = Object::new();
-    if let Some(span) = finding.span_id {
-        shown.add("span_id", span.to_string());
-    }
+    add(&mut shown, "span_id", finding.span_id.map(|span| span.to_string()));
     shown.add("kind", Json::from(serde_json::to_value(finding.kind).unwrap_or_default()));
     shown.add("detail", &finding.detail);
     Json::from(shown)
@@ -111,15 +114,9 @@ pub(crate) fn finding(finding: &Finding) -> Json<'_> {
 fn annotation(of: &Annotation) -> Json<'_> {
     let mut out = Object::new();
     out.add("span_id", of.span_id.to_string());
-    if let Some(judged) = of.judged {
-        out.add("evaluates", judged.to_string());
-    }
-    if let Some(annotator) = &of.annotator {
-        out.add("annotator", annotator);
-    }
-    if let Some(at) = of.at {
-        out.add("at_unix_nano", at.0);
-    }
+    add(&mut out, "evaluates", of.judged.map(|judged| judged.to_string()));
+    add(&mut out, "annotator", of.annotator.as_ref());
+    add(&mut out, "at_unix_nano", of.at.map(|at| at.0));
     out.add("counts", of.counts);
     if of.withdraws {
         out.add("withdraws", true);
@@ -138,13 +135,9 @@ fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, results
         ("asked_by", id_of(step.dispatched_by)),
         ("called_by", id_of(step.called_by)),
     ] {
-        if let Some(id) = id {
-            out.add(key, id);
-        }
+        add(&mut out, key, id);
     }
-    if let Some(span) = step.span_id {
-        out.add("span_id", span.to_string());
-    }
+    add(&mut out, "span_id", step.span_id.map(|span| span.to_string()));
     out.add("depth", depth as u64);
     out.add("kind", operation.kind.name());
     out.add("name", name(run, step));
@@ -157,21 +150,13 @@ fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, results
         out.add("end_unix_nano", end.0);
         out.add("duration_nanos", nanos);
     }
-    if let Some(turn) = step.turn {
-        out.add("turn", u64::from(turn));
-    }
-    if let Some(input) = content::input(run, step) {
-        out.add("input", input);
-    }
-    if let Some(output) = content::output(results, step) {
-        out.add("output", output);
-    }
+    add(&mut out, "turn", step.turn.map(u64::from));
+    add(&mut out, "input", content::input(run, step));
+    add(&mut out, "output", content::output(results, step));
     if let Some((trace, span)) = step.same_call_as {
         out.add("same_call_as", format!("{trace}/{span}"));
     }
-    if let Some(agent) = totals::agent_of(run, step) {
-        out.add("agent", agent);
-    }
+    add(&mut out, "agent", totals::agent_of(run, step));
     for (key, value) in facts::all(run, step) {
         out.insert(key, value);
     }
@@ -193,9 +178,7 @@ fn sums(totals: &Totals, has_times: bool) -> Object<'static> {
         ("cache_write_tokens", tokens.cache_write),
         ("reasoning_tokens", tokens.reasoning),
     ] {
-        if let Some(count) = count {
-            out.add(key, count);
-        }
+        add(&mut out, key, count);
     }
     if let Some(cost) = totals.cost {
         out.add("cost_usd", cost.dollars);
@@ -212,9 +195,7 @@ fn sums(totals: &Totals, has_times: bool) -> Object<'static> {
 fn groups<'a>(groups: &[Group<'a>], has_times: bool) -> Json<'a> {
     let shown = groups.iter().map(|group| {
         let mut out = Object::new();
-        if let Some(name) = group.name {
-            out.add("name", name);
-        }
+        add(&mut out, "name", group.name);
         for (key, value) in sums(&group.totals, has_times) {
             out.add(key, value);
         }
@@ -239,9 +220,7 @@ fn log_record(record: &LogRecord) -> Object<'_> {
     if record.when().0 > 0 {
         out.add("time_unix_nano", record.when().0);
     }
-    if let Some(span) = record.span_id {
-        out.add("span_id", span.to_string());
-    }
+    add(&mut out, "span_id", record.span_id.map(|span| span.to_string()));
     for (key, text) in [("name", record.name()), ("severity", record.severity_text.as_str())] {
         if !text.is_empty() {
             out.add(key, text);

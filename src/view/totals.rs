@@ -37,7 +37,8 @@ pub(crate) struct Group<'a> {
     pub(crate) totals: Totals,
 }
 
-fn add<T: Copy>(sum: &mut Option<T>, value: Option<T>, plus: impl Fn(T, T) -> T) {
+/// Adds a value to a sum, if both are there.
+pub(super) fn add<T: Copy>(sum: &mut Option<T>, value: Option<T>, plus: impl Fn(T, T) -> T) {
     *sum = match (*sum, value) {
         (Some(sum), Some(value)) => Some(plus(sum, value)),
         (sum, value) => sum.or(value),

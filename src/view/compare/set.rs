@@ -13,7 +13,7 @@ use super::words::Effort;
 use crate::hash::{HashSet, Keyed};
 use crate::run::Run;
 use crate::transcript::content as io;
-use crate::view::totals::by_tool;
+use crate::view::totals::{add as plus, by_tool};
 
 /// The value by which the runs of two sets are paired.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,12 +165,6 @@ pub(crate) struct Sums {
 
 impl Sums {
     fn add(&mut self, whole: &Whole) {
-        fn plus<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl Fn(T, T) -> T) {
-            *sum = match (*sum, more) {
-                (Some(sum), Some(more)) => Some(add(sum, more)),
-                (sum, more) => sum.or(more),
-            };
-        }
         self.runs += 1;
         self.failed += u64::from(failed(Some(whole)));
         let (sums, more) = (&mut self.numbers, &whole.numbers);
