@@ -9,9 +9,10 @@ use super::time;
 use crate::span::UnixNanos;
 
 /// Start of the runs in rows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Begin {
     /// Unknown: the times stay near 1970.
+    #[default]
     Unknown,
     /// The file's modification time. Unknown for standard input.
     Written,

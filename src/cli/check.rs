@@ -1,5 +1,6 @@
 //! `spanbridge check`: checks documents against the rules of their format.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -75,31 +76,23 @@ impl Check {
                     offset: source.valid_up_to(),
                 })?;
                 let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-                affordable(
-                    &file,
-                    text.as_bytes(),
-                    formats::memory_of_check(self.format, text.as_bytes()),
-                    self.max_memory,
-                )?;
-                let rows = match self.form.get().map(|form| &**form) {
-                    Some(AnyForm::Rows(form)) => Some(formats::rows_by(form, text)),
-                    Some(AnyForm::Spans(_)) | None => None,
-                };
-                let rows = rows.transpose().map_err(|source| Problem::Document {
-                    file: file.clone(),
-                    source,
-                })?;
-                let (format, text) = match &rows {
-                    Some((rows, _)) => (self.format.or_else(|| formats::by_id("messages")), rows.as_str()),
-                    None => (self.format, text),
-                };
-                formats::check(format, text, &options).map_err(|source| problem(self.format, (path, &file), text, source))
+                let needed = formats::memory_of_check(self.format, text.as_bytes());
+                affordable(&file, text.as_bytes(), needed, self.max_memory)?;
+                let (mut format, mut read) = (self.format, Cow::Borrowed(text));
+                if let Some(AnyForm::Rows(form)) = self.form.get().map(|form| &**form) {
+                    let rows = formats::rows_by(form, text).map_err(|source| Problem::Document {
+                        file: file.clone(),
+                        source,
+                    })?;
+                    (format, read) = (format.or_else(|| formats::by_id("messages")), rows.0.into());
+                }
+                formats::check(format, &read, &options).map_err(|source| problem(self.format, (path, &file), &read, source))
             });
             match checked {
                 Ok(checked) => {
                     documents += checked.documents;
                     violations += checked.violations.len() + checked.more;
-                    print(&file, &checked, self.json).map_err(|source| Failure::Output { source })?;
+                    print(&file, &checked, self.json)?;
                 }
                 Err(problem) => {
                     unreadable += 1;
@@ -107,7 +100,6 @@ impl Check {
                 }
             }
         }
-        out::flush().map_err(|source| Failure::Output { source })?;
         out::note(&format!(
             "{} checked, {}",
             out::many(documents, "document"),
@@ -132,7 +124,7 @@ fn problem(format: Option<&AnyFormat>, (path, file): (&Path, &str), text: &str, 
     }
 }
 
-fn print(file: &str, checked: &Checked, as_json: bool) -> std::io::Result<()> {
+fn print(file: &str, checked: &Checked, as_json: bool) -> Result<(), Failure> {
     if checked.more > 0 {
         let shown = out::many(checked.violations.len(), "violation");
         out::note(&format!("{file}: the first {shown} of {}", checked.violations.len() + checked.more));

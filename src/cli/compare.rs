@@ -9,7 +9,7 @@ use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
 use super::file_runs::{FileRuns, is_input, missing_file};
-use super::out::{self, Style, Table, shown, styled};
+use super::out::{self, Style, Table, plain_cell, shown, styled, text_of};
 use super::own_form::OwnForm;
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
@@ -86,13 +86,10 @@ impl Compare {
     }
 
     fn print(&self, compared: &impl serde::Serialize, lines: impl Fn(bool) -> Vec<String>) -> Result<ExitCode, Failure> {
-        let written = if self.json {
-            out::json(serde_json::to_string_pretty(compared).unwrap_or_default())
-        } else {
-            out::line(&lines(self.full).join("\n"))
-        };
-        let written = written.and_then(|()| out::flush());
-        written.map_err(|source| Failure::Output { source })?;
+        match self.json {
+            true => out::json(serde_json::to_string_pretty(compared).unwrap_or_default())?,
+            false => out::line(&lines(self.full).join("\n"))?,
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -159,11 +156,10 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
     ] {
         let said = match (words, same) {
             (Some(words), _) => words_line(words, full),
-            (None, Some(same)) => format!(
-                "{} {}",
-                styled("same:", Style::Dim),
-                shown(same, if full { usize::MAX } else { WIDE })
-            ),
+            (None, Some(same)) => {
+                let same = shown(same, if full { usize::MAX } else { WIDE });
+                format!("{} {same}", styled("same:", Style::Dim))
+            }
             (None, None) => continue,
         };
         lines.push(format!("{what}  {said}"));
@@ -199,7 +195,7 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
 /// Changes in the input of model calls, each once. `what`: who has them.
 fn prompt_lines<'c>(changes: &'c [PromptChange], what: &'c str, full: bool) -> impl Iterator<Item = String> + 'c {
     changes.iter().map(move |change| {
-        let many = many(usize::try_from(change.calls).unwrap_or(usize::MAX), what);
+        let many = many(change.calls, what);
         format!("{} (in {many})  {}", change.of, words_line(&change.words, full))
     })
 }
@@ -245,12 +241,9 @@ fn step_lines(compared: &Comparison, pair: &Pair, full: bool) -> Vec<String> {
 }
 
 fn tokens(step: &StepSide) -> Option<String> {
-    match (step.took.input_tokens, step.took.output_tokens) {
-        (None, None) => None,
-        (Some(input), None) => Some(format!("{input} in")),
-        (None, Some(output)) => Some(format!("{output} out")),
-        (Some(input), Some(output)) => Some(format!("{input} in, {output} out")),
-    }
+    let sides = [(step.took.input_tokens, "in"), (step.took.output_tokens, "out")];
+    let sides = sides.into_iter().filter_map(|(tokens, side)| Some(format!("{} {side}", tokens?)));
+    Some(sides.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
 }
 
 /// The differences of two texts on one line, in the form of `git diff --word-diff`.
@@ -294,9 +287,7 @@ fn around(text: &str, is_first: bool, is_last: bool) -> String {
 fn head(left: &Whole, right: &Whole) -> Vec<String> {
     let mut table = Table::new(&["", "A", "B", ""]);
     let mut row = |name: &str, left: &str, right: &str, change: &str| {
-        let cell = |text: &str| (shown(text, 48), Style::Plain);
-        let name = (name.to_owned(), Style::Dim);
-        table.row(vec![name, cell(left), cell(right), (change.to_owned(), Style::Dim)]);
+        figure(&mut table, name, [&shown(left, 48), &shown(right, 48)], change);
     };
     row("trace", &left.trace_id, &right.trace_id, "");
     let mut names = |name: &str, of: fn(&Whole) -> &Option<String>| {
@@ -310,6 +301,11 @@ fn head(left: &Whole, right: &Whole) -> Vec<String> {
     row("status", left.status, right.status, "");
     numbers(&left.numbers, &right.numbers, &mut row);
     table.lines()
+}
+
+fn figure(table: &mut Table, name: &str, [left, right]: [&str; 2], change: &str) {
+    let dim = |text: &str| (text.to_owned(), Style::Dim);
+    table.row(vec![dim(name), plain_cell(left), plain_cell(right), dim(change)]);
 }
 
 fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &str, &str)) {
@@ -355,10 +351,7 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
         &key, "STATUS A", "STATUS B", "ANSWER", "TOKENS A", "TOKENS B", "COST A", "COST B", "REWARD A", "REWARD B",
     ]);
     for pair in &compared.pairs {
-        let of = |text: fn(&Whole) -> String| {
-            let side = |side: &Option<Whole>| (side.as_ref().map_or_else(String::new, text), Style::Plain);
-            [side(&pair.left), side(&pair.right)]
-        };
+        let of = |text: fn(&Whole) -> String| [&pair.left, &pair.right].map(|side| plain_cell(text_of(side.as_ref().map(text))));
         let answer = match (pair.same_answer, pair.left.is_some(), pair.right.is_some()) {
             (_, true, false) => ("only in A", Style::Bad),
             (_, false, _) => ("only in B", Style::Kind),
@@ -371,14 +364,10 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
         row.push((answer.0.to_owned(), answer.1));
         row.extend(of(|whole| {
             let sum = |one: Option<u64>, other: Option<u64>| one.or(other).map(|_| one.unwrap_or(0) + other.unwrap_or(0));
-            sum(whole.numbers.took.input_tokens, whole.numbers.took.output_tokens).map_or_else(String::new, |sum| sum.to_string())
+            text_of(sum(whole.numbers.took.input_tokens, whole.numbers.took.output_tokens))
         }));
-        row.extend(of(|whole| {
-            whole.numbers.took.cost().map_or_else(String::new, |cost| cost.to_string())
-        }));
-        row.extend(of(|whole| {
-            whole.numbers.reward.map_or_else(String::new, |reward| reward.to_string())
-        }));
+        row.extend(of(|whole| text_of(whole.numbers.took.cost())));
+        row.extend(of(|whole| text_of(whole.numbers.reward)));
         table.row(row);
     }
     table.drop_empty();
@@ -388,11 +377,7 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
     lines.extend(table.lines());
     lines.push(String::new());
     let mut sums = Table::new(&["", "A", "B", ""]);
-    let mut row = |name: &str, left: &str, right: &str, change: &str| {
-        let cells = [left, right].map(|text| (text.to_owned(), Style::Plain));
-        let [left, right] = cells;
-        sums.row(vec![(name.to_owned(), Style::Dim), left, right, (change.to_owned(), Style::Dim)]);
-    };
+    let mut row = |name: &str, left: &str, right: &str, change: &str| figure(&mut sums, name, [left, right], change);
     let (left, right) = (&compared.left, &compared.right);
     row("runs", &left.runs.to_string(), &right.runs.to_string(), "");
     row("failed", &left.failed.to_string(), &right.failed.to_string(), "");
@@ -412,10 +397,9 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
     }
     lines.extend(sums.lines());
     if compared.without_key > 0 {
-        let (has, is) = if compared.without_key == 1 {
-            ("has", "is")
-        } else {
-            ("have", "are")
+        let (has, is) = match compared.without_key {
+            1 => ("has", "is"),
+            _ => ("have", "are"),
         };
         let runs = many(compared.without_key, "run");
         lines.push(format!("{runs} {has} no {}, and {is} not paired", compared.by));

@@ -12,6 +12,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use super::failure::Failure;
 use super::listed::{status, who};
+use super::out;
 use super::source::{Source, Where};
 use super::time::second;
 use crate::span::UnixNanos;
@@ -35,9 +36,7 @@ pub(super) fn script(shell: &str) -> Result<Vec<u8>, Failure> {
     let completer = shells.completer(shell);
     let completer = completer.ok_or_else(|| Failure::usage(format!("there are no completions for {shell}")))?;
     let (mut script, name) = (Vec::new(), "spanbridge");
-    completer
-        .write_registration(VARIABLE, name, name, name, &mut script)
-        .map_err(|source| Failure::Output { source })?;
+    out::written(completer.write_registration(VARIABLE, name, name, name, &mut script))?;
     if shell == "zsh" {
         // zsh loads a file in its `fpath` at the first completion, which must be completed, too.
         script.extend_from_slice(b"[[ $funcstack[1] = _spanbridge ]] && _clap_dynamic_completer_spanbridge \"$@\"\n");
@@ -115,9 +114,8 @@ fn latest_traces(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
 fn latest_sessions(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
     let sessions = source.sessions(Some(OFFERED), false)?;
     let offered = sessions.iter().map(|session| {
-        let plural = if session.traces == 1 { "" } else { "s" };
         let started = second(UnixNanos(session.start_unix_nano));
-        let help = format!("{} trace{plural}, {started}", session.traces);
+        let help = format!("{}, {started}", out::many(session.traces, "trace"));
         CompletionCandidate::new(&session.session).help(Some(help.into()))
     });
     // Control characters would reach the terminal.

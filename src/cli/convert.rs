@@ -15,9 +15,8 @@ use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
-use crate::hash::{HashMap, Keyed};
+use crate::hash::Keyed;
 use crate::run::Run;
-use crate::span::TraceId;
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -96,18 +95,10 @@ impl Convert {
         let clean = problems.is_empty();
         writer.redact(&mut spans, &mut records)?;
         writer.redact(&mut sessions, &mut Vec::new())?;
-        let mut runs = FileRuns::of(vocabulary, spans, sessions, records).into_runs();
+        let runs = FileRuns::of(vocabulary, spans, sessions, records, &in_order).into_runs();
         let is_nothing = runs.is_empty() && !writer.has_runs();
         if is_nothing && clean {
             out::note("the input contains neither spans nor log records of an agent, so there are no documents");
-        }
-        let mut places: HashMap<TraceId, usize> = HashMap::default();
-        for (place, trace) in in_order.into_iter().enumerate() {
-            places.entry(trace).or_insert(place);
-        }
-        // Documents without times keep their order.
-        if writer.needs_order() || !places.is_empty() {
-            runs.sort_by_key(|run| (run.started_at, places.get(&run.trace_id).copied(), run.trace_id));
         }
         if writer.is_cut() {
             writer.session("of these files", runs)?;

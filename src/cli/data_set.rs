@@ -198,11 +198,6 @@ impl DataSet {
         self.layout != Layout::Documents
     }
 
-    /// Whether equal runs are dropped, so that runs must arrive by time.
-    pub(super) fn needs_order(&self) -> bool {
-        self.selection.drops_duplicates()
-    }
-
     /// Sets which traces are read.
     pub(super) fn set_source(&mut self, source: Source) {
         self.manifest.set_source(source);

@@ -1,7 +1,6 @@
 //! `spanbridge delete`: deletes traces and sessions.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,11 +10,11 @@ use super::data_set::{EXPRESSIONS, expression};
 use super::failure::{Failure, exit_status};
 use super::out;
 use super::select::trace_id;
-use super::source::Where;
-use super::source::deleting::{Amount, Deleting};
+use super::source::{Source, Where};
 use crate::run::Run;
 use crate::span::TraceId;
 use crate::store::Unwanted;
+use crate::web::Amount;
 
 const EXAMPLES: &str = "\
 It prints what it deletes, and asks before it does. When it returns, the bytes are gone: from the log, the index, the index \
@@ -68,7 +67,7 @@ impl Delete {
         let place = self.from.open_to_delete()?;
         let mut found = Vec::with_capacity(wanted.len());
         for what in &wanted {
-            match place.count(what)? {
+            match place.to_delete(what)? {
                 Some(amount) => {
                     out::note(&format!("{}: {}", named(what), in_words(&amount)));
                     found.push(what);
@@ -152,28 +151,19 @@ fn named(what: &Unwanted) -> String {
 }
 
 fn in_words(amount: &Amount) -> String {
-    let number = |number: u64, one| out::many(usize::try_from(number).unwrap_or(usize::MAX), one);
     format!(
         "{}, {}, {}, {}",
         out::many(amount.traces, "trace"),
-        number(amount.spans, "span"),
-        number(amount.log_records, "log record"),
-        number(amount.bytes, "byte")
+        out::many(amount.spans, "span"),
+        out::many(amount.log_records, "log record"),
+        out::many(amount.bytes, "byte")
     )
 }
 
-fn is_confirmed(place: &Deleting) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "standard input is not a terminal: pass --yes to delete, or --dry-run to see what would be deleted",
-        ));
-    }
-    out::note(&format!("delete this from {} for good? Type yes", place.place()));
-    let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line);
-    read.map_err(|source| Failure::Read {
-        path: "standard input".into(),
-        source,
-    })?;
-    Ok(matches!(line.trim(), "y" | "yes"))
+fn is_confirmed(place: &Source) -> Result<bool, Failure> {
+    let answer = out::ask(
+        &format!("delete this from {} for good? Type yes", place.place()),
+        "standard input is not a terminal: pass --yes to delete, or --dry-run to see what would be deleted",
+    )?;
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }

@@ -14,8 +14,8 @@ use super::target::{DocumentWriter, Target};
 use super::{complete, out};
 use crate::dataset::Source as Selected;
 use crate::run::Run;
-use crate::span::{TraceId, UnixNanos};
-use crate::store::{self, Filter, Order, Stored};
+use crate::span::TraceId;
+use crate::store::{Filter, Order, Stored};
 
 const EXAMPLES: &str = "\
 Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one \
@@ -82,13 +82,7 @@ impl Export {
         });
         let mut missing = Missing::default();
         if let Some(session) = &self.session {
-            let filter = Filter {
-                session: Some(session.clone()),
-                order: Order::OldestFirst,
-                ..self.select.filter()
-            };
-            let ids = source.ids(&filter)?;
-            source.tell_deleted(session)?;
+            let ids = source.ids_of_session(session, self.select.filter())?;
             if ids.is_empty() {
                 return Err(Failure::missing(format!("there is no trace of session {session}")));
             }
@@ -98,8 +92,7 @@ impl Export {
                 spans.extend(stored.spans);
                 logs.extend(stored.logs);
             }
-            let runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
-            writer.session(session, runs)?;
+            writer.session(session, source.runs_of(spans, logs))?;
         } else {
             let ids = if self.traces.is_empty() {
                 let filter = Filter {
@@ -116,7 +109,7 @@ impl Export {
             let mut progress = out::Progress::new("exported", ids.len());
             for id in ids {
                 let stored = missing.read(&source, id, &mut writer)?;
-                for run in source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now())) {
+                for run in source.runs_of(stored.spans, stored.logs) {
                     let mut runs = match run.session_id.as_deref().filter(|_| writer.needs_earlier()) {
                         Some(session) => missing.earlier(&source, &run, session, &mut writer)?,
                         None => Vec::new(),
@@ -196,7 +189,7 @@ impl Missing {
         let mut runs = Vec::new();
         for id in source.ids(&filter)? {
             let stored = self.read(source, id, writer)?;
-            runs.extend(source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now())));
+            runs.extend(source.runs_of(stored.spans, stored.logs));
         }
         Ok(runs)
     }

@@ -1,7 +1,7 @@
 //! Why a command stopped.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::dataset::OutputError;
@@ -10,6 +10,8 @@ use crate::redact::Unredacted;
 use crate::server::StartError;
 use crate::sessions::SessionError;
 use crate::store;
+use crate::web::readers::Refusal;
+use crate::web::single::Unread;
 
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +137,24 @@ pub(super) enum Failure {
     },
 }
 
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::TooLarge { bytes, limit } => Self::TooLarge { bytes, limit },
+            Refusal::Busy | Refusal::Cancelled => Self::Busy,
+        }
+    }
+}
+
+impl From<Unread> for Failure {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Refused(refusal) => refusal.into(),
+            Unread::Store(error) => error.into(),
+        }
+    }
+}
+
 impl Failure {
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into() }
@@ -142,6 +162,22 @@ impl Failure {
 
     pub(super) fn missing(message: impl Into<String>) -> Self {
         Self::Missing { message: message.into() }
+    }
+
+    /// For `map_err`: this path could not be written.
+    pub(super) fn write(path: &Path) -> impl Fn(io::Error) -> Self {
+        |source| Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// For `map_err`: this path could not be read.
+    pub(super) fn read(path: &Path) -> impl Fn(io::Error) -> Self {
+        |source| Self::Read {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     /// The reader of our output has gone, like `head`: not worth a message.

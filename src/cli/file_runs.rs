@@ -23,7 +23,7 @@ pub(super) struct FileRuns {
     spans: Vec<Span>,
     /// Spans of session files, and of log records joined like those.
     sessions: Vec<Span>,
-    logs: Vec<LogRecord>,
+    pub(super) logs: Vec<LogRecord>,
     /// Position of each document's trace in its file.
     places: HashMap<TraceId, usize>,
 }
@@ -37,18 +37,23 @@ impl FileRuns {
         let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();
         let clean = batch.problems.is_empty();
-        let mut places = HashMap::default();
-        for (place, id) in batch.in_order.iter().enumerate() {
-            places.entry(*id).or_insert(place);
-        }
         let (spans, logs) = redacted(rules, batch.spans, batch.logs)?;
         let (sessions, _) = redacted(rules, sessions, Vec::new())?;
-        let read = Self::of(vocabulary, spans, sessions, logs);
-        Ok((Self { places, ..read }, clean))
+        Ok((Self::of(vocabulary, spans, sessions, logs, &batch.in_order), clean))
     }
 
-    /// From spans, spans of session files, and log records.
-    pub(super) fn of(vocabulary: Vocabulary, mut spans: Vec<Span>, mut sessions: Vec<Span>, mut logs: Vec<LogRecord>) -> Self {
+    /// From spans, spans of session files, and log records. `in_order`: the traces of documents.
+    pub(super) fn of(
+        vocabulary: Vocabulary,
+        mut spans: Vec<Span>,
+        mut sessions: Vec<Span>,
+        mut logs: Vec<LogRecord>,
+        in_order: &[TraceId],
+    ) -> Self {
+        let mut places = HashMap::default();
+        for (place, id) in in_order.iter().enumerate() {
+            places.entry(*id).or_insert(place);
+        }
         let of_logs = logs::of_records(&logs, &vocabulary.sessions_of(&spans));
         spans.extend(of_logs.alone);
         let of_events = logs::of_call_events(&mut logs, &spans);
@@ -61,7 +66,7 @@ impl FileRuns {
             spans,
             sessions,
             logs,
-            places: HashMap::default(),
+            places,
         }
     }
 
@@ -76,10 +81,6 @@ impl FileRuns {
         }
         runs.sort_by_key(|run| (run.started_at, self.places.get(&run.trace_id).copied(), run.trace_id));
         runs
-    }
-
-    pub(super) fn logs(&self) -> &[LogRecord] {
-        &self.logs
     }
 
     pub(super) fn spans(&self) -> impl Iterator<Item = &Span> {

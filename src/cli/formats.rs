@@ -39,21 +39,16 @@ impl Formats {
         let all = formats::all();
         for format in all.filter(|format| self.format.is_none_or(|chosen| chosen.id == format.id)) {
             if self.schema {
-                print(&schema(format)?)?;
-                continue;
-            }
-            if self.json {
-                print(&as_json(format))?;
-                continue;
-            }
-            if !std::mem::take(&mut first) {
-                print("")?;
-            }
-            for line in lines(format) {
-                print(&line)?;
+                out::line(&schema(format)?)?;
+            } else if self.json {
+                out::line(&as_json(format))?;
+            } else {
+                if !std::mem::take(&mut first) {
+                    out::line("")?;
+                }
+                lines(format).iter().try_for_each(|line| out::line(line))?;
             }
         }
-        out::flush().map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -63,10 +58,6 @@ fn schema(format: &AnyFormat) -> Result<String, Failure> {
         message: format!("{} has no schema: its files are those of another program", format.id),
     })?;
     Ok(format!("{schema:#}"))
-}
-
-fn print(line: &str) -> Result<(), Failure> {
-    out::line(line).map_err(|source| Failure::Output { source })
 }
 
 fn lines(format: &AnyFormat) -> Vec<String> {

@@ -41,7 +41,6 @@ pub(super) struct FormsOf {
 
 impl FormsOf {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let output = |source| Failure::Output { source };
         if let [form, file] = self.tried.as_slice() {
             let form = form_of(&form.to_string_lossy()).map_err(Failure::usage)?;
             return tried(&form, file);
@@ -49,7 +48,7 @@ impl FormsOf {
         match self.name {
             Some(name) => {
                 let table = table_of(&name).ok_or_else(|| Failure::usage(unknown("form", &name, names())))?;
-                out::line(table.trim_end()).map_err(output)?;
+                out::line(table.trim_end())?;
             }
             None => {
                 let width = names().map(str::len).max().unwrap_or(0);
@@ -59,12 +58,10 @@ impl FormsOf {
                         // Databases are recognised by their tables, and cannot be named.
                         false if kind == Kind::Messages => out::line(&format!("{:width$}  {reads}", name.unwrap_or_default())),
                         false => out::line(&format!("{:width$}  {reads} ({})", name.unwrap_or("-"), kind.word())),
-                    }
-                    .map_err(output)?;
+                    }?;
                 }
             }
         }
-        out::flush().map_err(output)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -77,7 +74,5 @@ fn tried(form: &AnyForm, path: &Path) -> Result<ExitCode, Failure> {
     form.try_text(text, &mut |line| {
         failed = failed.take().or_else(|| out::line(&out::harmless(&line)).err());
     });
-    let written = failed.map_or(Ok(()), Err).and_then(|()| out::flush());
-    written.map_err(|source| Failure::Output { source })?;
-    Ok(ExitCode::SUCCESS)
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::data_dir::{default_data_dir, projects_in};
 use super::failure::Failure;
-use super::out::{self, Style, Table};
+use super::out::{self, Style, Table, plain_cell};
 use super::serve::not_forwarded;
 use super::settings_file;
 use super::time::moment;
@@ -100,7 +100,6 @@ impl Forward {
             Action::Skip { name } => stores.that_has(&name)?.order(&name, Order::Skip)?,
             Action::Rewind { name, since } => stores.that_has(&name)?.order(&name, Order::Rewind(since))?,
         }
-        out::flush().map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -119,6 +118,10 @@ fn sent(progress: &Progress) -> String {
     }
     sent.join(", ")
 }
+
+/// The columns of the table of destinations.
+#[rustfmt::skip]
+const HEADS: &[&str] = &["DESTINATION", "PROJECT", "SENT", "WAITING", "REMOVED", "FAILED", "DEAD LETTERS", "UPDATED", "LAST ERROR"];
 
 /// The stores to look at.
 struct Stores {
@@ -163,21 +166,9 @@ impl Stores {
         for store in self.stores.iter().filter(|store| store.names().is_empty()) {
             out::note(&not_forwarded(&store.project));
         }
-        let mut table = Table::new(&[
-            "DESTINATION",
-            "PROJECT",
-            "SENT",
-            "WAITING",
-            "REMOVED",
-            "FAILED",
-            "DEAD LETTERS",
-            "UPDATED",
-            "LAST ERROR",
-        ]);
-        let each = self
-            .stores
-            .iter()
-            .flat_map(|store| store.names().into_iter().map(move |name| (store, name)));
+        let mut table = Table::new(HEADS);
+        let of_store = |store| Store::names(store).into_iter().map(move |name| (store, name));
+        let each = self.stores.iter().flat_map(of_store);
         for (store, name) in each {
             let folder = store.folder();
             let progress = match progress::read(&folder, &name) {
@@ -208,31 +199,26 @@ impl Stores {
                     "last_error": progress.last_error,
                     "updated_unix_nano": progress.updated,
                 });
-                out::json(line.to_string()).map_err(|source| Failure::Output { source })?;
+                out::json(line.to_string())?;
                 continue;
             }
             let failed = if progress.failed > 0 { Style::Bad } else { Style::Plain };
             table.row(vec![
                 (name, Style::Strong),
-                (store.project.to_string(), Style::Plain),
-                (sent(&progress), Style::Plain),
-                (format!("{waiting} bytes"), Style::Plain),
+                plain_cell(&store.project),
+                plain_cell(sent(&progress)),
+                plain_cell(format!("{waiting} bytes")),
                 match removed {
-                    0 => ("-".to_owned(), Style::Plain),
+                    0 => plain_cell("-"),
                     count => (out::many(count, "segment"), Style::Bad),
                 },
                 (progress.failed.to_string(), failed),
                 (letters.to_string(), failed),
-                (UnixNanos(progress.updated).rfc3339(), Style::Plain),
-                (out::shown(progress.last_error.as_deref().unwrap_or("-"), 60), Style::Plain),
+                plain_cell(UnixNanos(progress.updated).rfc3339()),
+                plain_cell(out::shown(progress.last_error.as_deref().unwrap_or("-"), 60)),
             ]);
         }
-        if !as_json {
-            for line in table.lines() {
-                out::line(&line).map_err(|source| Failure::Output { source })?;
-            }
-        }
-        Ok(())
+        if as_json { Ok(()) } else { table.print() }
     }
 }
 
@@ -247,8 +233,7 @@ impl Store {
 
     fn dead_letters(&self, name: &str) -> Result<(), Failure> {
         for letter in dead_letters::each(&self.folder(), name)? {
-            let line = serde_json::to_string(&letter?).unwrap_or_default();
-            out::json(&line).map_err(|source| Failure::Output { source })?;
+            out::json(serde_json::to_string(&letter?).unwrap_or_default())?;
         }
         Ok(())
     }

@@ -13,7 +13,6 @@ use super::out::{self, Style, shown, styled};
 use super::select::Select;
 use super::source::Where;
 use crate::run::Run;
-use crate::span::TraceId;
 use crate::store::Filter;
 use crate::view::found::{self, Hit};
 use crate::web::listing::Listed;
@@ -69,15 +68,12 @@ impl Grep {
         let most = if self.limit == 0 { usize::MAX } else { self.limit };
         let mut is_found = false;
         for listed in source.list_where(&filter, true, &matches)? {
-            let Some(run) = TraceId::from_hex(&listed.trace_id).map(|id| source.run(id)).transpose()?.flatten() else {
-                continue;
-            };
+            let Some(run) = source.run_of(&listed)? else { continue };
             for hit in found::hits(&run, &self.words, most, &|| true) {
                 is_found = true;
-                self.print(&run, &hit).map_err(|source| Failure::Output { source })?;
+                self.print(&run, &hit)?;
             }
         }
-        out::flush().map_err(|source| Failure::Output { source })?;
         if !is_found {
             out::note(&format!(
                 "{}: not found in {} of {}",
@@ -89,7 +85,7 @@ impl Grep {
         Ok(exit_status(is_found))
     }
 
-    fn print(&self, run: &Run, hit: &Hit<'_>) -> std::io::Result<()> {
+    fn print(&self, run: &Run, hit: &Hit<'_>) -> Result<(), Failure> {
         let trace = run.trace_id.to_string();
         if self.json {
             let line = json!({

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -110,16 +109,9 @@ pub(super) fn folders_of(clients: impl Iterator<Item = Client>) -> Result<Vec<Pa
 
 /// Asks for confirmation on the terminal.
 fn agreed() -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "these files hold what people and agents wrote, and may hold secrets; pass --yes to import them",
-        ));
-    }
-    out::note("these files hold what people and agents wrote, and may hold secrets; import them? [y/N]");
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|source| Failure::Output { source })?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let answer = out::ask(
+        "these files hold what people and agents wrote, and may hold secrets; import them? [y/N]",
+        "these files hold what people and agents wrote, and may hold secrets; pass --yes to import them",
+    )?;
+    Ok(matches!(answer.as_str(), "y" | "Y" | "yes"))
 }

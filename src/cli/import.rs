@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use super::input::{Batch, Files};
 use super::out;
 use super::redaction::Redaction;
 use super::session_store::SessionStore;
-use super::target::LossesOutput;
+use super::target::Losses;
 use super::watch;
 use crate::access::Project;
 use crate::documents::Vocabulary;
@@ -87,7 +86,7 @@ impl Import {
         if let Some(found) = self.home.find()? {
             self.files.extend(found);
         }
-        let mut losses = self.losses.clone().map(|path| LossesOutput::open(path, self.force)).transpose()?;
+        let mut losses = self.losses.clone().map(|path| Losses::open(path, self.force)).transpose()?;
         // Rows are read twice: first to check that all of a file is readable, then in parts into the store.
         let counted = Cell::new(0_usize);
         let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
@@ -98,19 +97,10 @@ impl Import {
         };
         batch.report_documents();
         for (file, note) in &batch.documents {
-            let Some((path, output)) = &mut losses else { break };
-            let line = json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail });
-            writeln!(output, "{line}").map_err(|source| Failure::Write {
-                path: path.clone(),
-                source,
-            })?;
+            let Some(losses) = &mut losses else { break };
+            losses.line(&json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
-        if let Some((path, output)) = &mut losses {
-            output.flush().map_err(|source| Failure::Write {
-                path: path.clone(),
-                source,
-            })?;
-        }
+        losses.as_mut().map_or(Ok(()), Losses::finish)?;
         let of_logs = logs::of_records(&batch.logs, &self.files.vocabulary()?.sessions_of(&batch.spans));
         let of_events = logs::of_call_events(&mut batch.logs, &batch.spans);
         if !batch.logs.is_empty() && of_logs.alone.is_empty() && of_logs.whole.is_empty() && of_events.is_empty() {

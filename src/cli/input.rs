@@ -93,40 +93,36 @@ impl Files {
     /// Reads the files, and reports on standard error what could not be read. `reads_others`: whether to read a file
     /// although some of its documents are refused.
     pub(super) fn read<'r>(&self, begin: Begin, reads_others: bool) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes, self.max_memory);
-        batch.begin = begin;
-        batch.reads_others = reads_others;
-        self.read_into(&mut batch, &HashSet::new());
+        let batch = self.batch(begin, reads_others, None, &HashSet::new());
         batch.report();
         batch
     }
 
     /// The same, passing on rows of training data one by one.
     pub(super) fn read_rows<'r>(&self, begin: Begin, reads_others: bool, rows: &'r mut Rows<'r>) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes, self.max_memory);
-        batch.begin = begin;
-        batch.reads_others = reads_others;
-        batch.rows = Some(rows);
-        self.read_into(&mut batch, &HashSet::new());
+        let batch = self.batch(begin, reads_others, Some(rows), &HashSet::new());
         batch.report();
         batch
     }
 
     /// Reads the rows once more, except those of these files. Standard input cannot be read again.
     pub(super) fn read_rows_again<'r>(&self, begin: Begin, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
-        let mut batch = Batch::new(self.max_bytes, self.max_memory);
-        batch.begin = begin;
-        batch.rows = Some(rows);
-        self.read_into(&mut batch, but);
+        self.batch(begin, false, Some(rows), but);
     }
 
     pub(super) fn has_standard_input(&self) -> bool {
         self.files.iter().any(|file| file.as_os_str() == "-")
     }
 
-    fn read_into(&self, batch: &mut Batch<'_>, but: &HashSet<PathBuf>) {
-        batch.from = self.from;
-        batch.form = self.form.get().cloned();
+    fn batch<'r>(&self, begin: Begin, reads_others: bool, rows: Option<&'r mut Rows<'r>>, but: &HashSet<PathBuf>) -> Batch<'r> {
+        let mut batch = Batch {
+            begin,
+            reads_others,
+            rows,
+            from: self.from,
+            form: self.form.get().cloned(),
+            ..Batch::new(self.max_bytes, self.max_memory)
+        };
         // The files of a folder are told of together.
         let given = self.files.iter().map(|path| match path.is_dir() {
             true => (Some(path), batch.sessions_below(path)),
@@ -145,15 +141,10 @@ impl Files {
                 None => files.into_iter().for_each(|file| batch.read(file)),
             }
         }
-        self.read_stored_content(batch);
-    }
-
-    /// Reads stored content that spans refer to, if requested.
-    fn read_stored_content(&self, batch: &mut Batch<'_>) {
-        if self.content_from.is_empty() {
-            return;
+        if !self.content_from.is_empty() {
+            let folders = ContentFolders::new(&self.content_from, self.max_bytes);
+            batch.notes.extend(folders.fill(&mut batch.spans, &mut batch.logs));
         }
-        let folders = ContentFolders::new(&self.content_from, self.max_bytes);
-        batch.notes.extend(folders.fill(&mut batch.spans, &mut batch.logs));
+        batch
     }
 }

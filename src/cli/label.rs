@@ -9,7 +9,7 @@ use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
 use super::out;
 use super::select::{Select, trace_id};
-use super::source::{Source, Where};
+use super::source::{Source, Where, ids_of};
 use crate::span::TraceId;
 use crate::web::NewEvaluation;
 use crate::web::listing::Listed;
@@ -88,10 +88,9 @@ impl Label {
                     source.annotate(id, one)?;
                 }
                 let done = if self.dry_run { "would be judged" } else { "judged" };
-                out::line(&format!("{id}  {done}  {}", in_words(one))).map_err(|source| Failure::Output { source })?;
+                out::line(&format!("{id}  {done}  {}", in_words(one)))?;
             }
         }
-        out::flush().map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -105,7 +104,7 @@ impl Label {
         if found.is_empty() {
             out::note("no runs match");
         }
-        Ok(found.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+        Ok(ids_of(&found))
     }
 
     fn nothing(&self) -> NewEvaluation {

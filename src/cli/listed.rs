@@ -1,5 +1,6 @@
 //! Columns of a trace in lists.
 
+use super::out::Style;
 use crate::operation::TokenCount;
 use crate::view::step;
 use crate::view::text::elapsed;
@@ -11,6 +12,15 @@ pub(super) fn status(summary: &Summary) -> &str {
         &summary.status
     } else {
         "-"
+    }
+}
+
+/// The style of the status.
+pub(super) fn status_style(summary: &Summary) -> Style {
+    match status(summary) {
+        "error" => Style::Bad,
+        "running" => Style::Busy,
+        _ => Style::Plain,
     }
 }
 
@@ -31,10 +41,7 @@ pub(super) fn who(listed: &Listed) -> String {
 
 /// Duration of the trace; `-` if it has no end.
 pub(super) fn took(listed: &Listed) -> String {
-    if listed.end_unix_nano == 0 {
-        return "-".to_owned();
-    }
-    elapsed(listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
+    listed.took().map_or_else(|| "-".to_owned(), elapsed)
 }
 
 /// Input and output tokens as text.

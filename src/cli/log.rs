@@ -39,15 +39,10 @@ pub(super) struct Log {
 
 /// Only this program's own messages: at lower levels, libraries log what passes through them, including headers.
 fn targets(level: Level) -> Targets {
-    let name = match level {
-        Level::Off => "off",
-        Level::Error => "error",
-        Level::Warn => "warn",
-        Level::Info => "info",
-        Level::Debug => "debug",
-        Level::Trace => "trace",
-    };
-    let level = LevelFilter::from_str(name).unwrap_or(LevelFilter::INFO);
+    let level = level
+        .to_possible_value()
+        .and_then(|level| LevelFilter::from_str(level.get_name()).ok());
+    let level = level.unwrap_or(LevelFilter::INFO);
     Targets::new()
         .with_default(level.min(LevelFilter::WARN))
         .with_target(env!("CARGO_PKG_NAME"), level)

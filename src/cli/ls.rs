@@ -13,7 +13,6 @@ use super::listed::status;
 use super::out::{self, Table};
 use super::select::Select;
 use super::source::{Source, Where};
-use crate::span::TraceId;
 use crate::store::Filter;
 use crate::view::seeking::Sought;
 use crate::view::totals::{BY, By};
@@ -126,19 +125,17 @@ impl Work {
             let Some(wanted) = wanted else { return true };
             names.iter().chain(main).any(|name| matches(wanted, name))
         };
-        self.status.is_none_or(|wanted| status(summary) == wanted_name(wanted))
+        self.status.is_none_or(|wanted| wanted.is(status(summary)))
             && any(&self.agent, &summary.agents, &summary.agent)
             && any(&self.model, &summary.models, &summary.model)
     }
 }
 
-fn wanted_name(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "ok",
-        Status::Error => "error",
-        Status::Cancelled => "cancelled",
-        Status::Running => "running",
-        Status::None => "-",
+impl Status {
+    /// Whether a list has this status.
+    fn is(self, listed: &str) -> bool {
+        let listed = if listed == "-" { "none" } else { listed };
+        self.to_possible_value().is_some_and(|status| status.get_name() == listed)
     }
 }
 
@@ -165,9 +162,9 @@ impl Ls {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let source = self.from.open()?;
         let limit = Some(self.limit).filter(|limit| *limit > 0);
+        let width = if self.wide { None } else { out::width() };
         if self.sessions {
-            let sessions = self.sessions(&source, limit)?;
-            let width = if self.wide { None } else { out::width() };
+            let sessions = sessions(&source, limit, self.search.as_deref(), (self.sort.as_deref(), "--sort "))?;
             self.print(&sessions, |sessions| session_table(sessions, width), || "no sessions".to_owned())?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -176,53 +173,29 @@ impl Ls {
             limit: limit.filter(|_| self.sort.is_none() && !self.failures && self.by.is_none()),
             ..self.select.filter()
         };
-        let having = source.having(self.search.as_deref(), &filter)?;
-        let matches = |listed: &Listed| self.work.matches(listed) && source.has_words(&having, listed);
-        let mut traces = match &self.filter {
-            Some(text) => source.list_of_runs(&filter, &matches, &expression("--where", text)?)?,
-            None => source.list_where(&filter, true, &matches)?,
-        };
+        let selected = (self.search.as_deref(), self.filter.as_deref());
+        let mut traces = traces(&source, &filter, &self.work, selected, "--where")?;
         if self.failures {
             let mut groups = Groups::default();
             traces.iter().for_each(|listed| groups.add(listed));
             let mut groups = groups.into_list();
             groups.truncate(limit.unwrap_or(usize::MAX));
-            let width = if self.wide { None } else { out::width() };
             self.print(&groups, |groups| failure_table(groups, width), || "no operation failed".to_owned())?;
             return Ok(ExitCode::SUCCESS);
         }
         if let Some((_, by)) = self.by {
             let mut shares = Shares::default();
-            for id in traces.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)) {
-                source.run(id)?.iter().for_each(|run| shares.add(run, by));
+            for listed in &traces {
+                source.run_of(listed)?.iter().for_each(|run| shares.add(run, by));
             }
             let mut shares = shares.list;
-            let key = self.sort.as_deref().unwrap_or("time");
-            sessions::sort(&mut shares, SHARE_SORTS, key).map_err(|known| Failure::usage(format!("--sort {key} is not {known}")))?;
-            return share_table(&shares, limit).map(|()| ExitCode::SUCCESS);
+            sort(&mut shares, SHARE_SORTS, (self.sort.as_deref().or(Some("time")), "--sort "), limit)?;
+            share_table(&shares).print()?;
+            return Ok(ExitCode::SUCCESS);
         }
-        self.sort(&mut traces, RUN_SORTS, limit)?;
-        let width = if self.wide { None } else { out::width() };
+        sort(&mut traces, RUN_SORTS, (self.sort.as_deref(), "--sort "), limit)?;
         self.print(&traces, |traces| trace_table(traces, width), || self.no_traces(&source))?;
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn sessions(&self, source: &Source, limit: Option<usize>) -> Result<Vec<SessionListed>, Failure> {
-        let is_part = self.search.is_none() && self.sort.is_none();
-        let mut sessions = source.sessions(limit.filter(|_| is_part), true)?;
-        if let Some(words) = self.search.as_deref().and_then(Sought::of) {
-            sessions.retain(|session| session.has(&words));
-        }
-        self.sort(&mut sessions, SESSION_SORTS, limit)?;
-        Ok(sessions)
-    }
-
-    fn sort<T>(&self, items: &mut Vec<T>, sorts: &[Sort<T>], limit: Option<usize>) -> Result<(), Failure> {
-        if let Some(key) = &self.sort {
-            sessions::sort(items, sorts, key).map_err(|known| Failure::usage(format!("--sort {key} is not {known}")))?;
-        }
-        items.truncate(limit.unwrap_or(usize::MAX));
-        Ok(())
     }
 
     /// Why no traces are listed, and which command lists some.
@@ -243,20 +216,57 @@ impl Ls {
     }
 
     fn print<T: serde::Serialize>(&self, items: &[T], table: impl Fn(&[T]) -> Table, nothing: impl Fn() -> String) -> Result<(), Failure> {
-        let failed = |source| Failure::Output { source };
         if self.json {
-            for item in items {
-                out::json(serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
-            }
-        } else if items.is_empty() {
-            out::note(&nothing());
-        } else {
-            for line in table(items).lines() {
-                out::line(&line).map_err(failed)?;
-            }
+            return items
+                .iter()
+                .try_for_each(|item| out::json(serde_json::to_string(item).unwrap_or_default()));
         }
-        out::flush().map_err(failed)
+        if items.is_empty() {
+            out::note(&nothing());
+            return Ok(());
+        }
+        table(items).print()
     }
+}
+
+/// The traces that a filter and what agents did select, and words and an expression, if given. `of`: the name of the expression's flag.
+pub(super) fn traces(
+    source: &Source,
+    filter: &Filter,
+    work: &Work,
+    (words, filtered): (Option<&str>, Option<&str>),
+    of: &str,
+) -> Result<Vec<Listed>, Failure> {
+    let having = source.having(words, filter)?;
+    let matches = |listed: &Listed| work.matches(listed) && source.has_words(&having, listed);
+    match filtered {
+        Some(text) => source.list_of_runs(filter, &matches, &expression(of, text)?),
+        None => source.list_where(filter, true, &matches),
+    }
+}
+
+/// The sessions that have words, if given, sorted by a key, if given. `of`: the name of the key's flag.
+pub(super) fn sessions(
+    source: &Source,
+    limit: Option<usize>,
+    words: Option<&str>,
+    (key, of): (Option<&str>, &str),
+) -> Result<Vec<SessionListed>, Failure> {
+    let is_part = words.is_none() && key.is_none();
+    let mut sessions = source.sessions(limit.filter(|_| is_part), true)?;
+    if let Some(words) = words.and_then(Sought::of) {
+        sessions.retain(|session| session.has(&words));
+    }
+    sort(&mut sessions, SESSION_SORTS, (key, of), limit)?;
+    Ok(sessions)
+}
+
+fn sort<T>(items: &mut Vec<T>, sorts: &[Sort<T>], (key, of): (Option<&str>, &str), limit: Option<usize>) -> Result<(), Failure> {
+    if let Some(key) = key {
+        sessions::sort(items, sorts, key).map_err(|known| Failure::usage(format!("{of}{key} is not {known}")))?;
+    }
+    items.truncate(limit.unwrap_or(usize::MAX));
+    Ok(())
 }
 
 fn by(text: &str) -> Result<By, String> {

@@ -178,7 +178,7 @@ pub fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(),
         Command::Packaging(packaging) => packaging.run(),
     };
-    match result {
+    match result.and_then(|code| out::flush().map(|()| code)) {
         Ok(code) => code,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {

@@ -20,7 +20,7 @@ const HEAD: u64 = 1 << 10;
 /// Opens a file whose name the program chooses, such as a document in a directory. A regular file of this name is replaced;
 /// anything else is not touched.
 pub(super) fn in_directory(path: &Path) -> Result<NewFile, Failure> {
-    open(path).map_err(|source| write_failure(path, source))
+    open(path).map_err(Failure::write(path))
 }
 
 /// Opens a file that must not exist: other programs may have continued it.
@@ -40,10 +40,7 @@ pub(super) fn not_there(path: &Path) -> Result<NewFile, Failure> {
 pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Result<File, Failure> {
     let about = fs::metadata(path).ok();
     if about.as_ref().is_some_and(|about| !about.is_file()) {
-        return OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map_err(|source| write_failure(path, source));
+        return OpenOptions::new().write(true).open(path).map_err(Failure::write(path));
     }
     if about.is_some() && !force {
         let mut head = Vec::new();
@@ -56,14 +53,7 @@ pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Resu
             return Err(Failure::usage(message));
         }
     }
-    open(path).map(|new| new.file).map_err(|source| write_failure(path, source))
-}
-
-fn write_failure(path: &Path, source: io::Error) -> Failure {
-    Failure::Write {
-        path: path.to_owned(),
-        source,
-    }
+    open(path).map(|new| new.file).map_err(Failure::write(path))
 }
 
 fn open(path: &Path) -> io::Result<NewFile> {

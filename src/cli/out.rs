@@ -3,12 +3,14 @@
 
 use std::env;
 use std::error::Error;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::fmt::Display;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::explain::explained;
+use super::failure::Failure;
 use crate::document::layout::Layout;
 use crate::documents::Document;
 use crate::store::Recovery;
@@ -16,13 +18,18 @@ use crate::view::text::{columns, is_harmful};
 pub(super) use crate::view::text::{harmless, many, one_line as shown};
 
 /// Writes a line to standard output.
-pub(super) fn line(text: &str) -> io::Result<()> {
+pub(super) fn line(text: &str) -> Result<(), Failure> {
     // In one write: standard output scans what it is given for the last line break.
-    io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
+    written(io::stdout().lock().write_all([text, "\n"].concat().as_bytes()))
+}
+
+/// The failure of standard output.
+pub(super) fn written(result: io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|source| Failure::Output { source })
 }
 
 /// Writes lines to standard output; if they exceed the terminal, through a pager, like git: `PAGER`, else less.
-pub(super) fn paged(lines: &[String]) -> io::Result<()> {
+pub(super) fn paged(lines: &[String]) -> Result<(), Failure> {
     let text = lines.join("\n");
     let height = terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(_, height)| usize::from(height.0));
     if io::stdout().is_terminal() && text.lines().count() >= height && through_pager(&text) {
@@ -52,8 +59,8 @@ fn through_pager(text: &str) -> bool {
 }
 
 /// Flushes standard output.
-pub(super) fn flush() -> io::Result<()> {
-    io::stdout().lock().flush()
+pub(super) fn flush() -> Result<(), Failure> {
+    written(io::stdout().lock().flush())
 }
 
 /// Writes a message for people to standard error.
@@ -68,12 +75,12 @@ pub(super) fn plain(text: &str) {
 }
 
 /// Writes JSON to standard output. On a terminal, harmful characters are escaped, which gives equivalent JSON.
-pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
+pub(super) fn json(text: impl Into<String>) -> Result<(), Failure> {
     let mut text = text.into();
     let harms = |letter: char| is_harmful(letter) && letter != '\n';
     if !io::stdout().is_terminal() || !text.contains(harms) {
         text.push('\n');
-        return io::stdout().lock().write_all(text.as_bytes());
+        return written(io::stdout().lock().write_all(text.as_bytes()));
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
@@ -89,13 +96,12 @@ pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
 }
 
 /// Writes a document to standard output on one line, in pieces: the text may be many times its size in memory.
-pub(super) fn document(document: &Document<'_>) -> io::Result<()> {
+pub(super) fn document(document: &Document<'_>) -> Result<(), Failure> {
     if io::stdout().is_terminal() {
-        return json(document.text(Layout::Compact)?);
+        return json(document.text(Layout::Compact).map_err(|source| Failure::Output { source })?);
     }
     let mut out = io::stdout().lock();
-    document.write(Layout::Compact, &mut out)?;
-    out.write_all(b"\n")
+    written(document.write(Layout::Compact, &mut out).and_then(|()| out.write_all(b"\n")))
 }
 
 /// Writes an error with its causes to standard error.
@@ -128,6 +134,18 @@ pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     let mended =
         mended.map(|fault| format!("what was deleted on request is known from the other of two files, which were mended: {fault}"));
     torn.chain(damaged).chain(lost).chain(rebuilt).chain(mended).collect()
+}
+
+/// Asks on the terminal, and returns the answer. `alone`: what to say where nobody can answer.
+pub(super) fn ask(question: &str, alone: &str) -> Result<String, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(alone));
+    }
+    note(question);
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.map_err(Failure::read("standard input".as_ref()))?;
+    Ok(answer.trim().to_owned())
 }
 
 /// The message of an error and those of its causes, on one line.
@@ -188,7 +206,7 @@ pub(super) fn width() -> Option<usize> {
 /// Minimum width to which cells are cut.
 const NARROWEST: usize = 8;
 /// Columns are dropped before cells are cut to less than this.
-const USUAL: usize = 13;
+pub(super) const USUAL: usize = 13;
 
 /// A table whose columns are as wide as their widest cells.
 #[derive(Debug)]
@@ -196,7 +214,36 @@ pub(super) struct Table {
     rows: Vec<Vec<(String, Style)>>,
 }
 
+/// A cell without a style.
+pub(super) fn plain_cell(text: impl Display) -> (String, Style) {
+    (text.to_string(), Style::Plain)
+}
+
+/// The text of a value; empty without one.
+pub(super) fn text_of(value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A number, unless it is 0.
+pub(super) fn some(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number > 0)
+}
+
 impl Table {
+    /// A table whose rows give the heads, too: a cell is its head, its text and its style.
+    pub(super) fn of_rows<const COLUMNS: usize>(rows: impl IntoIterator<Item = [(&'static str, String, Style); COLUMNS]>) -> Self {
+        let mut table = Self { rows: Vec::new() };
+        for row in rows {
+            if table.rows.is_empty() {
+                table
+                    .rows
+                    .push(row.iter().map(|(head, ..)| ((*head).to_owned(), Style::Dim)).collect());
+            }
+            table.row(row.into_iter().map(|(_, text, style)| (text, style)).collect());
+        }
+        table
+    }
+
     pub(super) fn new(heads: &[&str]) -> Self {
         Self {
             rows: vec![heads.iter().map(|head| ((*head).to_owned(), Style::Dim)).collect()],
@@ -283,6 +330,11 @@ impl Table {
             cells.map(|(text, _)| columns(text)).max().unwrap_or(0)
         };
         (0..count).map(width).collect()
+    }
+
+    /// Writes the table to standard output.
+    pub(super) fn print(&self) -> Result<(), Failure> {
+        self.lines().iter().try_for_each(|text| line(text))
     }
 
     pub(super) fn lines(&self) -> Vec<String> {

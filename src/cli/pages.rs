@@ -59,7 +59,7 @@ enum File {
 /// Bytes to standard output.
 fn print(bytes: Vec<u8>) -> Result<ExitCode, Failure> {
     let text = String::from_utf8_lossy(&bytes);
-    out::line(text.trim_end()).map_err(|source| Failure::Output { source })?;
+    out::line(text.trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -74,10 +74,8 @@ impl Man {
             command = found;
         }
         let mut page = Vec::new();
-        clap_mangen::Man::new(command)
-            .source(concat!("spanbridge ", env!("CARGO_PKG_VERSION")))
-            .render(&mut page)
-            .map_err(|source| Failure::Output { source })?;
+        let manual = clap_mangen::Man::new(command).source(concat!("spanbridge ", env!("CARGO_PKG_VERSION")));
+        out::written(manual.render(&mut page))?;
         print(page)
     }
 }

@@ -74,7 +74,7 @@ impl Serve {
         let settings = effective(&table)?;
         let config = settings.config()?;
         if self.print_config {
-            out::line(settings_file::print(&table).trim_end()).map_err(|source| Failure::Output { source })?;
+            out::line(settings_file::print(&table).trim_end())?;
             return Ok(ExitCode::SUCCESS);
         }
         let log = Log::begin(settings.log_level.unwrap_or(Level::Info), settings.log_format.unwrap_or(Form::Text));
@@ -295,39 +295,26 @@ pub(super) fn not_forwarded(project: &Project) -> String {
 
 /// The destinations of stored spans, one per line.
 fn destinations(config: &Config) -> String {
-    let line = |destination: &Destination| {
-        let Destination {
-            name,
-            uri,
-            project,
-            preset,
-            ..
-        } = destination;
-        format!("\n  {name}  {uri}  (preset {preset}, project {project})")
-    };
-    let lines: String = config.forward.iter().map(line).collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        format!("\n\nForwards to:\n{lines}")
+    let line = |to: &Destination| format!("\n  {}  {}  (preset {}, project {})", to.name, to.uri, to.preset, to.project);
+    match config.forward.iter().map(line).collect::<String>() {
+        lines if lines.is_empty() => lines,
+        lines => format!("\n\nForwards to:\n{lines}"),
     }
 }
 
 fn greeting(config: &Config, addresses: Addresses) -> String {
     let Addresses { grpc, http, api } = addresses;
     let scheme = if config.security.tls.is_some() { "https" } else { "http" };
-    let token = if config.security.tokens.is_empty() {
-        ""
-    } else {
-        "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN"
+    let token = match config.security.tokens.is_empty() {
+        true => "",
+        false => "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN",
     };
     let [to_http, to_grpc, to_api] = [http, grpc, api].map(|address| reached_here(&address.to_string()));
     let to_api = format!("{scheme}://{to_api}");
     // Commands look there by default.
-    let server = if to_api == DEFAULT_SERVER {
-        String::new()
-    } else {
-        format!(" --server {to_api}")
+    let server = match &*to_api {
+        DEFAULT_SERVER => String::new(),
+        other => format!(" --server {other}"),
     };
     format!(
         "serving, data in {}\n\

@@ -296,19 +296,13 @@ impl Settings {
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
-        let Self {
-            tls_certificate,
-            tls_key,
-            tls_client_ca,
-            ..
-        } = self;
-        match (tls_certificate, tls_key) {
+        match (&self.tls_certificate, &self.tls_key) {
             (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
                 certificate: certificate.clone(),
                 key: key.clone(),
-                client_ca: tls_client_ca.clone(),
+                client_ca: self.tls_client_ca.clone(),
             })),
-            (None, None) if tls_client_ca.is_none() => Ok(None),
+            (None, None) if self.tls_client_ca.is_none() => Ok(None),
             _ => Err(Failure::usage(
                 "TLS takes a certificate and its key: --tls-certificate FILE --tls-key FILE (tls_certificate and tls_key in a file)",
             )),

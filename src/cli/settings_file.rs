@@ -43,10 +43,7 @@ project = "default/default""#,
 
 /// Reads the settings in a file.
 pub(super) fn read(path: &Path) -> Result<Table, Failure> {
-    let text = fs::read_to_string(path).map_err(|source| Failure::Read {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = fs::read_to_string(path).map_err(Failure::read(path))?;
     let mut table = parse(&text).map_err(|fault| Failure::usage(format!("{}, {fault}", path.display())))?;
     paths_from(&mut table, path.parent().unwrap_or(Path::new("")));
     Ok(table)

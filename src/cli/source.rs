@@ -1,18 +1,16 @@
 //! Where commands read from: a running bridge over its API, a bucket, or a data directory.
 
-mod annotating;
-pub(super) mod deleting;
+mod deleting;
 mod lists;
 mod opening;
-mod served;
+mod pages;
 mod server;
-mod sessions;
 mod words;
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 
@@ -21,21 +19,22 @@ use super::failure::Failure;
 use super::out;
 use super::vocabulary::{priced, vocabulary};
 use crate::access::Project;
-use crate::dataset::Expression;
 use crate::documents::Vocabulary;
+use crate::otlp::{encode, scan};
 use crate::run::Run;
-use crate::span::json::Message;
-use crate::span::{TraceId, UnixNanos};
-use crate::store::log::Recovery;
-use crate::store::{self, Filter, Order, Store, Stored, TraceCursor, Unwanted};
+use crate::span::{LogRecord, Signal, Span, TraceId, UnixNanos};
+use crate::store::{self, Chunk, Filter, Order, Store, Stored, Unwanted};
 use crate::web::allowance::Allowance;
-use crate::web::listing::{self, Listed};
+use crate::web::cost::Purpose;
+use crate::web::listing::Listed;
 use crate::web::service::Web;
-use lists::{PAGE, Page, page_of_server};
-use opening::{Open, bucket_of, directory_of};
-use served::Served;
-pub(super) use server::is_spanbridge;
+use crate::web::single;
+use crate::web::{NewEvaluation, annotation};
+use opening::{To, bucket_of, directory_of};
+pub(super) use pages::ids_of;
+use pages::page_of_server;
 use server::{Server, Token};
+pub(super) use server::{is_spanbridge, problem};
 
 /// The default address of the API.
 pub(super) const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
@@ -75,22 +74,23 @@ pub(super) struct Where {
     prices: Option<PathBuf>,
 }
 
-/// An opened source.
+/// An opened source: a server, or a store in this process.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) vocabulary: Arc<Vocabulary>,
     kind: Kind,
+    /// The resources of one request to the server that this process is: reading uses its memory limit.
+    allowance: Option<Mutex<Allowance>>,
 }
 
 #[derive(Debug)]
 enum Kind {
     Server(Server),
-    Directory {
+    Store {
+        /// A data directory, or the URL of a bucket.
         path: PathBuf,
         store: Arc<dyn Store>,
     },
-    /// The store of a server, in its process.
-    Served(Served),
 }
 
 /// The source chosen by flags and variables.
@@ -102,27 +102,33 @@ enum Chosen<'a> {
 }
 
 impl Source {
-    /// A server's store, for one request to the server: reading uses the server's memory limit.
+    /// A server's store, for one request to the server.
     pub(super) fn served(web: &Web, allowance: Allowance) -> Self {
         Self {
             vocabulary: Arc::clone(&web.vocabulary),
-            kind: Kind::Served(Served::new(web, allowance)),
+            kind: Kind::Store {
+                path: PathBuf::from("this server"),
+                store: Arc::clone(&web.store),
+            },
+            allowance: Some(Mutex::new(allowance)),
         }
+    }
+
+    fn allowance(&self) -> Option<MutexGuard<'_, Allowance>> {
+        let allowance = self.allowance.as_ref()?;
+        Some(allowance.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reserves memory for processing what was read; only a server has a limit.
     pub(super) fn reserve(&self, bytes: usize) -> Result<(), Failure> {
-        match &self.kind {
-            Kind::Served(served) => served.allowance().reserve(bytes).map_err(served::refused),
-            Kind::Server(_) | Kind::Directory { .. } => Ok(()),
-        }
+        Ok(self.allowance().map_or(Ok(()), |mut allowance| allowance.reserve(bytes))?)
     }
 
     /// A function that returns whether the client still waits.
     pub(super) fn goes_on(&self) -> Box<dyn Fn() -> bool> {
-        match &self.kind {
-            Kind::Served(served) => Box::new(served.allowance().goes_on(None)),
-            Kind::Server(_) | Kind::Directory { .. } => Box::new(|| true),
+        match self.allowance() {
+            Some(allowance) => Box::new(allowance.goes_on(None)),
+            None => Box::new(|| true),
         }
     }
 }
@@ -139,44 +145,57 @@ impl Where {
     }
 
     pub(super) fn open(&self) -> Result<Source, Failure> {
-        self.open_by(out::recovery, store::open_up_to_date)
+        self.open_to(To::Read)
     }
 
     /// The same, without reporting what was found on opening.
     pub(super) fn open_silently(&self) -> Result<Source, Failure> {
-        self.open_by(|_| {}, store::open_up_to_date)
+        self.open_to(To::ReadSilently)
     }
 
-    /// The same, with a data directory opened by `open`.
-    fn open_by(&self, tell: fn(&Recovery), open: Open) -> Result<Source, Failure> {
-        let vocabulary = Arc::new(priced(vocabulary(self.semconv.as_deref())?, self.prices())?);
+    /// The same for annotating. A data directory is opened for writing.
+    pub(super) fn open_to_annotate(&self) -> Result<Source, Failure> {
+        if matches!(self.chosen()?, Chosen::Bucket(_)) {
+            return Err(Failure::usage("a bucket is written by its servers: pass one of them with --server"));
+        }
+        self.open_to(To::Annotate)
+    }
+
+    /// The same for deleting. A data directory is opened for writing, a bucket without a database of its own: each server removes
+    /// the data from its own.
+    pub(super) fn open_to_delete(&self) -> Result<Source, Failure> {
+        self.open_to(To::Delete)
+    }
+
+    fn open_to(&self, to: To) -> Result<Source, Failure> {
+        let prices = self.prices().filter(|_| to != To::Delete);
+        let vocabulary = Arc::new(priced(vocabulary(self.semconv())?, prices)?);
         let apart = self.project != Project::default();
-        let directory = |(path, store)| Kind::Directory { path, store };
+        let store = |(path, store)| Kind::Store { path, store };
         let kind = match self.chosen()? {
             Chosen::Server(_) if apart => {
                 return Err(Failure::usage(
                     "with a server, the token selects the project; --project is for a data directory or a bucket",
                 ));
             }
-            Chosen::Server(url) => self.priced_by(self.server(url)?),
-            Chosen::Bucket(url) => directory(bucket_of(url, &self.project, &vocabulary)?),
-            Chosen::Directory(path) => directory(directory_of(path, &self.project, &vocabulary, (tell, open))?),
+            Chosen::Server(url) => Kind::Server(self.server(url)?),
+            Chosen::Bucket(url) => store(bucket_of(url, &self.project, &vocabulary)?),
+            Chosen::Directory(path) => store(directory_of(path, &self.project, &vocabulary, to)?),
             Chosen::None => match self.server(DEFAULT_SERVER) {
-                Ok(server) if !apart => self.priced_by(server),
-                _ => directory(directory_of(&default_data_dir()?, &self.project, &vocabulary, (tell, open))?),
+                Ok(server) if !apart => Kind::Server(server),
+                _ => store(directory_of(&default_data_dir()?, &self.project, &vocabulary, to)?),
             },
         };
-        Ok(Source { vocabulary, kind })
-    }
-
-    /// A server, which computes costs with its own prices.
-    fn priced_by(&self, server: Server) -> Kind {
-        if self.prices.is_some() {
+        if matches!(kind, Kind::Server(_)) && prices.is_some() {
             out::note(
                 "the server uses its own prices, not --prices: start it with `serve --prices FILE`, or read its store with --data-dir",
             );
         }
-        Kind::Server(server)
+        Ok(Source {
+            vocabulary,
+            kind,
+            allowance: None,
+        })
     }
 
     /// The chosen source: a flag precedes a variable, and a server precedes a bucket and a directory.
@@ -202,233 +221,118 @@ impl Where {
     }
 }
 
-/// The bridge's report of a trace that is damaged on disk.
-#[derive(serde::Deserialize)]
-struct Damage {
-    damaged: Vec<String>,
-}
-
-impl Damage {
-    /// The end of an answer about an undamaged trace.
-    const NONE: &[u8] = br#""damaged":[]}"#;
-
-    fn of(body: &[u8]) -> Vec<String> {
-        if body.ends_with(Self::NONE) {
-            return Vec::new();
-        }
-        // A span may nest too deeply for this parser, so errors are ignored; the trace itself is read with a higher limit.
-        serde_json::from_slice(body).map_or_else(|_| Vec::new(), |damage: Self| damage.damaged)
-    }
-}
-
 impl Source {
     /// The location of the source, for people.
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Server(server) => server.url.clone(),
-            Kind::Directory { path, .. } => path.display().to_string(),
-            Kind::Served(_) => "this server".to_owned(),
+            Kind::Store { path, .. } => path.display().to_string(),
         }
     }
 
-    /// The traces that match a filter.
-    pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
-        self.list_where(filter, true, &|_| true)
-    }
-
-    /// The same, without what the agents did.
-    pub(super) fn bare(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
-        self.list_where(filter, false, &|_| true)
-    }
-
-    /// The traces that also satisfy `matches`, up to the filter's limit. Reads page by page.
-    pub(super) fn list_where(&self, filter: &Filter, summaries: bool, matches: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
-        let (mut listed, mut after) = (Vec::new(), None);
-        loop {
-            let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()));
-            if missing == 0 {
-                return Ok(listed);
-            }
-            let page = self.page(filter, summaries, missing.min(PAGE), after.as_deref())?;
-            listed.extend(page.traces.into_iter().filter(|listed| matches(listed)));
-            match page.next {
-                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-                _ => break,
-            }
+    /// The store, unless a server has it.
+    fn store(&self) -> Result<&dyn Store, &Server> {
+        match &self.kind {
+            Kind::Server(server) => Err(server),
+            Kind::Store { store, .. } => Ok(&**store),
         }
-        listed.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(listed)
-    }
-
-    /// The same, limited to runs for which an expression is true. A trace is read only if the list does not decide that.
-    pub(super) fn list_of_runs(
-        &self,
-        filter: &Filter,
-        matches: &dyn Fn(&Listed) -> bool,
-        expression: &Expression,
-    ) -> Result<Vec<Listed>, Failure> {
-        let all = Filter {
-            limit: None,
-            ..filter.clone()
-        };
-        let mut found = Vec::new();
-        for listed in self.list_where(&all, true, matches)? {
-            if filter.limit.is_some_and(|limit| found.len() >= limit) {
-                break;
-            }
-            let is_wanted = match expression.known(&listed) {
-                Some(known) => known,
-                None => {
-                    let run = TraceId::from_hex(&listed.trace_id).map(|id| self.run(id)).transpose()?.flatten();
-                    run.is_some_and(|run| expression.matches(&run))
-                }
-            };
-            if is_wanted {
-                found.push(listed);
-            }
-        }
-        Ok(found)
-    }
-
-    /// The traces whose runs are wanted. Reads each trace.
-    pub(super) fn ids_of_runs(&self, is_wanted: &dyn Fn(&Run) -> bool) -> Result<Vec<TraceId>, Failure> {
-        let mut found = Vec::new();
-        for id in self.ids(&Filter::default())? {
-            if self.run(id)?.is_some_and(|run| is_wanted(&run)) {
-                found.push(id);
-            }
-        }
-        Ok(found)
     }
 
     /// Whether there is a trace with this id.
     pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
-        match &self.kind {
-            Kind::Directory { store, .. } => Ok(store.row(id)?.is_some()),
-            Kind::Served(served) => Ok(served.store().row(id)?.is_some()),
-            Kind::Server(server) => Ok(server.get_ok(&format!("/api/v1/traces/{id}"))?.is_some()),
+        match self.store() {
+            Ok(store) => Ok(store.row(id)?.is_some()),
+            Err(server) => Ok(server.get_ok(&format!("/api/v1/traces/{id}"))?.is_some()),
         }
     }
 
     /// The run of a trace; `None` if there is no such trace.
     pub(super) fn run(&self, id: TraceId) -> Result<Option<Run>, Failure> {
-        let Some(stored) = self.trace(id)? else { return Ok(None) };
-        let runs = self.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-        Ok(runs.into_iter().next())
+        let stored = self.trace(id)?;
+        Ok(stored.and_then(|stored| self.runs_of(stored.spans, stored.logs).into_iter().next()))
     }
 
-    /// The traces that arrived last, at most one page of a server.
-    pub(super) fn latest(&self, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
-        let page = self.page(filter, summaries, filter.limit.unwrap_or(PAGE), None)?;
-        Ok(page.traces)
+    /// The runs of a listed trace: one, or none.
+    pub(super) fn run_of(&self, listed: &Listed) -> Result<Option<Run>, Failure> {
+        TraceId::from_hex(&listed.trace_id).map_or(Ok(None), |id| self.run(id))
     }
 
-    fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
-        let store = match &self.kind {
-            Kind::Directory { store, .. } => store,
-            Kind::Served(served) => served.store(),
-            Kind::Server(server) => return page_of_server(server, filter, summaries, limit, after),
-        };
-        let filter = Filter {
-            limit: Some(limit),
-            after: after.and_then(TraceCursor::parse).or(filter.after),
-            ..filter.clone()
-        };
-        let traces = if let (Kind::Served(served), true) = (&self.kind, summaries) {
-            served.list(&filter, &self.vocabulary)?
-        } else if summaries {
-            listing::list(&**store, &self.vocabulary, &filter)?
-        } else {
-            listing::bare(&**store, &filter)?
-        };
-        let last = traces
-            .last()
-            .filter(|_| traces.len() >= limit && filter.order != Order::LatestArrivalFirst);
-        let next = last.map(|last| format!("{}.{}", last.start_unix_nano, last.trace_id));
-        Ok(Page {
-            traces,
-            next,
-            lost_records: 0,
-            deleted_traces: 0,
-        })
+    /// The runs of what was read.
+    pub(super) fn runs_of(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
+        self.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()))
+    }
+
+    /// All of one trace; `None` if there is none. Damage is reported, unless the answer to a request has it.
+    pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
+        let stored = self.stored(id)?;
+        for damaged in stored
+            .iter()
+            .flat_map(|stored| &stored.damaged)
+            .filter(|_| self.allowance.is_none())
+        {
+            out::note(&format!("trace {id}: {damaged}; the damaged part is left out"));
+        }
+        Ok(stored)
+    }
+
+    fn stored(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
+        match (self.store(), self.allowance()) {
+            (Err(server), _) => server.trace(id),
+            (Ok(store), Some(mut allowance)) => Ok(single::stored_alone(store, id, Purpose::Document, &mut allowance)?),
+            (Ok(store), None) => Ok(store.read_trace(id)?),
+        }
     }
 
     /// Number of acknowledged records that are lost, until an operator acknowledges the loss.
     pub(super) fn lost_records(&self) -> Result<u64, Failure> {
-        match &self.kind {
-            Kind::Directory { store, .. } => Ok(store.lost().iter().map(|lost| lost.records).sum()),
-            Kind::Served(served) => Ok(served.store().lost().iter().map(|lost| lost.records).sum()),
-            Kind::Server(server) => Ok(page_of_server(server, &Filter::default(), false, 1, None)?.lost_records),
+        match self.store() {
+            Ok(store) => Ok(store.lost().iter().map(|lost| lost.records).sum()),
+            Err(server) => Ok(page_of_server(server, &Filter::default(), false, 1, None)?.lost_records),
         }
     }
 
-    /// Number of a session's traces that were deleted on request.
-    pub(super) fn deleted_traces(&self, session: &str) -> Result<u64, Failure> {
+    /// The traces of a session, oldest first. Reports if traces of it were deleted on request.
+    pub(super) fn ids_of_session(&self, session: &str, filter: Filter) -> Result<Vec<TraceId>, Failure> {
         let filter = Filter {
             session: Some(session.to_owned()),
-            ..Filter::default()
+            order: Order::OldestFirst,
+            ..filter
         };
-        let store = match &self.kind {
-            Kind::Directory { store, .. } => store,
-            Kind::Served(served) => served.store(),
-            Kind::Server(server) => return Ok(page_of_server(server, &filter, false, 1, None)?.deleted_traces),
-        };
-        let before = store.deleted(&Unwanted::Session(session.to_owned()))?;
-        Ok(before.map_or(0, |before| before.traces))
-    }
-
-    /// Reports if traces of a session were deleted on request.
-    pub(super) fn tell_deleted(&self, session: &str) -> Result<(), Failure> {
-        match self.deleted_traces(session)? {
-            0 => {}
-            deleted => out::note(&format!(
-                "{} of session {} deleted on request; this is what is left",
-                out::many(usize::try_from(deleted).unwrap_or(usize::MAX), "trace"),
-                out::shown(session, 64)
-            )),
-        }
-        Ok(())
-    }
-
-    /// The ids of the traces that match a filter.
-    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
-        if let Kind::Directory { store, .. } = &self.kind {
-            return Ok(store.list(filter)?.into_iter().map(|row| row.trace_id).collect());
-        }
-        let listed = self.bare(filter)?;
-        Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
-    }
-
-    /// All of one trace; `None` if there is none.
-    pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
-        match &self.kind {
-            Kind::Directory { store, .. } => {
-                let stored = store.read_trace(id)?;
-                tell_damage(id, stored.as_ref());
-                Ok(stored)
-            }
-            Kind::Served(served) => served.trace(id),
-            Kind::Server(server) => {
-                let Some(body) = server.get_ok(&format!("/api/v1/traces/{id}"))? else {
-                    return Ok(None);
+        let ids = self.ids(&filter)?;
+        let before = match self.store() {
+            Ok(store) => store
+                .deleted(&Unwanted::Session(session.to_owned()))?
+                .map_or(0, |before| before.traces),
+            Err(server) => {
+                let of_session = Filter {
+                    session: filter.session,
+                    ..Filter::default()
                 };
-                let message = Message::parse(&body).map_err(|error| server.unreadable(out::with_causes(&error)))?;
-                let (spans, logs) = message.into_parts();
-                let stored = Some(Stored {
-                    spans: spans.items,
-                    logs: logs.items,
-                    damaged: Damage::of(&body),
-                    ends: Vec::new(),
-                });
-                tell_damage(id, stored.as_ref());
-                Ok(stored)
+                page_of_server(server, &of_session, false, 1, None)?.deleted_traces
             }
+        };
+        if before > 0 {
+            out::note(&format!(
+                "{} of session {} deleted on request; this is what is left",
+                out::many(before, "trace"),
+                out::shown(session, 64)
+            ));
         }
+        Ok(ids)
     }
-}
 
-fn tell_damage(id: TraceId, stored: Option<&Stored>) {
-    for damaged in stored.iter().flat_map(|stored| &stored.damaged) {
-        out::note(&format!("trace {id}: {damaged}; the damaged part is left out"));
+    /// Stores a person's judgement of a run or step.
+    pub(super) fn annotate(&self, id: TraceId, said: &NewEvaluation) -> Result<(), Failure> {
+        let store = match self.store() {
+            Ok(store) => store,
+            Err(server) => return server.post(&format!("/api/v1/traces/{id}/evaluations"), said),
+        };
+        let run = self.run(id)?.ok_or_else(|| Failure::missing(format!("there is no trace {id}")))?;
+        let (span, _) = annotation(&run, said).map_err(|problem| Failure::missing(problem.message()))?;
+        let bytes = encode::traces(&[span]);
+        let keys: Vec<&str> = self.vocabulary.session_keys().iter().map(String::as_str).collect();
+        let scanned = scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
+        store.append(Chunk::of_request(scanned, bytes))?;
+        Ok(())
     }
 }

@@ -27,10 +27,7 @@ impl Spool {
         let drawn = getrandom::fill(&mut name).map_err(|error| std::io::Error::other(error.to_string()));
         let directory = std::env::temp_dir().join(format!("spanbridge-{}", hex(&name)));
         let made = drawn.and_then(|()| DirBuilder::new().mode(0o700).create(&directory));
-        made.map_err(|source| Failure::Write {
-            path: directory.clone(),
-            source,
-        })?;
+        made.map_err(Failure::write(&directory))?;
         let url = url.to_owned();
         Ok(Some(Self { directory, url }))
     }

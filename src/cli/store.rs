@@ -106,7 +106,6 @@ impl Stores {
 
 impl List {
     fn run(self) -> Result<ExitCode, Failure> {
-        let failed = |source| Failure::Output { source };
         let bucket = BucketOptions::new(&self.store).with_folder(&self.project.directory(Path::new("")));
         let writers = store::writers_of(&bucket)?;
         if writers.is_empty() {
@@ -122,28 +121,29 @@ impl List {
                     "adopted_unix_nano": writer.adopted,
                     "unreadable": writer.unreadable,
                 });
-                out::json(line.to_string()).map_err(failed)?;
+                out::json(line.to_string())?;
             }
         } else {
-            let mut table = Table::new(&["WRITER", "SINCE", "LAST WRITE", "CHUNKS", "BYTES", "ADOPTED", "FAULT"]);
-            let when = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| second(UnixNanos(nanos)));
-            for writer in &writers {
-                table.row(vec![
-                    (out::shown(&writer.name, 64), Style::Strong),
-                    (when(writer.first), Style::Plain),
-                    (when(writer.last), Style::Plain),
-                    (writer.chunks.to_string(), Style::Plain),
-                    (writer.bytes.to_string(), Style::Plain),
-                    (writer.adopted.map(|time| second(UnixNanos(time))).unwrap_or_default(), Style::Plain),
-                    (out::shown(writer.unreadable.as_deref().unwrap_or_default(), 64), Style::Bad),
-                ]);
-            }
+            let time = |nanos: Option<u64>| nanos.map(|nanos| second(UnixNanos(nanos)));
+            let when = |nanos| time(nanos).unwrap_or_else(|| "-".to_owned());
+            let mut table = Table::of_rows(writers.iter().map(|writer| {
+                [
+                    ("WRITER", out::shown(&writer.name, 64), Style::Strong),
+                    ("SINCE", when(writer.first), Style::Plain),
+                    ("LAST WRITE", when(writer.last), Style::Plain),
+                    ("CHUNKS", writer.chunks.to_string(), Style::Plain),
+                    ("BYTES", writer.bytes.to_string(), Style::Plain),
+                    ("ADOPTED", time(writer.adopted).unwrap_or_default(), Style::Plain),
+                    (
+                        "FAULT",
+                        out::shown(writer.unreadable.as_deref().unwrap_or_default(), 64),
+                        Style::Bad,
+                    ),
+                ]
+            }));
             table.drop_empty();
-            for line in table.lines() {
-                out::line(&line).map_err(failed)?;
-            }
+            table.print()?;
         }
-        out::flush().map_err(failed)?;
         Ok(exit_status(writers.iter().all(|writer| writer.unreadable.is_none())))
     }
 }

@@ -142,12 +142,10 @@ impl Tail {
     }
 
     fn print(&self, listed: &Listed) -> Result<(), Failure> {
-        let printed = if self.json {
-            out::json(serde_json::to_string(listed).unwrap_or_default())
-        } else {
-            out::line(&line(listed, out::width()))
-        };
-        printed.and_then(|()| out::flush()).map_err(|source| Failure::Output { source })
+        match self.json {
+            true => out::json(serde_json::to_string(listed).unwrap_or_default()),
+            false => out::line(&line(listed, out::width())),
+        }
     }
 }
 
@@ -166,11 +164,6 @@ impl Seen {
 fn line(listed: &Listed, width: Option<usize>) -> String {
     let summary = &listed.summary;
     let status = listed::status(summary);
-    let style = match status {
-        "error" => Style::Bad,
-        "running" => Style::Busy,
-        _ => Style::Plain,
-    };
     let id: String = listed.trace_id.chars().take(if width.is_some() { 8 } else { 32 }).collect();
     let started = second(UnixNanos(listed.start_unix_nano));
     let mut facts = Vec::new();
@@ -193,5 +186,9 @@ fn line(listed: &Listed, width: Option<usize>) -> String {
     let room = width.map_or(200, |width| width.saturating_sub(head.len() + status.len().max(7) + 2));
     facts.insert(0, shown(&listed::who(listed), 32));
     let rest = shown(&facts.join(" · "), room);
-    format!("{}{}  {rest}", styled(&head, Style::Dim), styled(&format!("{status:<7}"), style))
+    format!(
+        "{}{}  {rest}",
+        styled(&head, Style::Dim),
+        styled(&format!("{status:<7}"), listed::status_style(summary))
+    )
 }

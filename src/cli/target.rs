@@ -78,17 +78,14 @@ impl Target {
             self.output = Some(spool.directory().to_owned());
         }
         if let Some(directory) = &self.output {
-            fs::create_dir_all(directory).map_err(|source| Failure::Write {
-                path: directory.clone(),
-                source,
-            })?;
+            fs::create_dir_all(directory).map_err(Failure::write(directory))?;
             if let Some(files) = self.to.beside {
                 let (name, value) = files.option;
                 let default = Options::of([(name.to_owned(), value.to_owned())]).unwrap_or_default();
                 options = default.with(options);
             }
         }
-        let losses = self.losses.map(|path| LossesOutput::open(path, self.force)).transpose()?;
+        let losses = self.losses.map(|path| Losses::open(path, self.force)).transpose()?;
         let set = self.set.open(self.to, &options, self.output.as_ref())?;
         Ok(DocumentWriter {
             format: self.to,
@@ -109,35 +106,36 @@ impl Target {
 
 /// The target of `--losses`.
 #[derive(Debug)]
-pub(super) enum LossesOutput {
-    File(io::BufWriter<fs::File>),
-    StandardError(io::Stderr),
+pub(super) struct Losses {
+    path: PathBuf,
+    /// `None`: standard error.
+    file: Option<io::BufWriter<fs::File>>,
 }
 
-impl LossesOutput {
+impl Losses {
     /// Opens the target of `--losses`; `-` is standard error.
-    pub(super) fn open(path: PathBuf, force: bool) -> Result<(PathBuf, Self), Failure> {
-        if path.as_os_str() == "-" {
-            return Ok((path, Self::StandardError(io::stderr())));
-        }
-        let file = new_file::named(&path, force, |head| head.starts_with(b"{\""))?;
-        Ok((path, Self::File(io::BufWriter::new(file))))
-    }
-}
-
-impl io::Write for LossesOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::StandardError(stderr) => stderr.write(bytes),
-        }
+    pub(super) fn open(path: PathBuf, force: bool) -> Result<Self, Failure> {
+        let is_file = path.as_os_str() != "-";
+        let file = is_file
+            .then(|| new_file::named(&path, force, |head| head.starts_with(b"{\"")))
+            .transpose()?;
+        let file = file.map(io::BufWriter::new);
+        Ok(Self { path, file })
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::StandardError(stderr) => stderr.flush(),
-        }
+    /// Writes a JSON object on a line.
+    pub(super) fn line(&mut self, line: &serde_json::Value) -> Result<(), Failure> {
+        let line = format!("{line}\n");
+        let written = match &mut self.file {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => io::stderr().write_all(line.as_bytes()),
+        };
+        written.map_err(Failure::write(&self.path))
+    }
+
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        let flushed = self.file.as_mut().map_or(Ok(()), io::BufWriter::flush);
+        flushed.map_err(Failure::write(&self.path))
     }
 }
 
@@ -152,7 +150,7 @@ pub(super) struct DocumentWriter {
     output: Option<PathBuf>,
     /// Uploads the directory once everything is written.
     spool: Option<Spool>,
-    losses: Option<(PathBuf, LossesOutput)>,
+    losses: Option<Losses>,
     groups: LossGroups,
     /// The runs of each side, if all of them become one document.
     gathered: BTreeMap<usize, Vec<Run>>,
@@ -228,11 +226,6 @@ impl DocumentWriter {
         }
     }
 
-    /// Whether the runs must arrive by start.
-    pub(super) fn needs_order(&self) -> bool {
-        self.set.as_ref().is_some_and(DataSet::needs_order)
-    }
-
     /// Redacts spans and log records.
     pub(super) fn redact(&self, spans: &mut Vec<Span>, logs: &mut Vec<LogRecord>) -> Result<(), Failure> {
         if let Some(set) = &self.set {
@@ -255,12 +248,9 @@ impl DocumentWriter {
         for (name, bytes) in (files.of)(runs) {
             let path = directory.join(name);
             let folder = path.parent().unwrap_or(&directory);
-            fs::create_dir_all(folder).map_err(|source| Failure::Write {
-                path: folder.to_owned(),
-                source,
-            })?;
+            fs::create_dir_all(folder).map_err(Failure::write(folder))?;
             let mut new = new_file::in_directory(&path)?;
-            new.file.write_all(&bytes).map_err(|source| Failure::Write { path, source })?;
+            new.file.write_all(&bytes).map_err(Failure::write(&path))?;
         }
         Ok(())
     }
@@ -343,7 +333,7 @@ impl DocumentWriter {
             return set.row(side, name, &text.map_err(|source| Failure::Output { source })?);
         }
         let Some(directory) = &self.output else {
-            return out::document(document).map_err(|source| Failure::Output { source });
+            return out::document(document);
         };
         let container = self.format.container;
         let folder = self.set.as_ref().and_then(|set| set.folder(side));
@@ -351,33 +341,22 @@ impl DocumentWriter {
         // Two documents of a session may have the same own name.
         let own = document.own_file_name().map(|name| directory.join(name));
         let own = own.filter(|path| self.own_names.insert(path.clone()));
-        let (path, new) = match own {
-            Some(path) => {
-                let new = new_file::not_there(&path)?;
-                (path, new)
-            }
-            None => {
-                let path = directory.join(document.file_name(name, container));
-                let new = new_file::in_directory(&path)?;
-                (path, new)
-            }
+        let is_own = own.is_some();
+        let path = own.unwrap_or_else(|| directory.join(document.file_name(name, container)));
+        let new = match is_own {
+            true => new_file::not_there(&path)?,
+            false => new_file::in_directory(&path)?,
         };
         self.replaced += usize::from(new.replaces);
-        let written = document.write_file(container, new.file);
-        written.map_err(|source| Failure::Write { path, source })
+        document.write_file(container, new.file).map_err(Failure::write(&path))
     }
 
     pub(super) fn note_loss(&mut self, line: impl FnOnce() -> serde_json::Value) -> Result<(), Failure> {
-        let Some((path, file)) = &mut self.losses else { return Ok(()) };
-        file.write_all(format!("{}\n", line()).as_bytes()).map_err(|source| Failure::Write {
-            path: path.clone(),
-            source,
-        })
+        self.losses.as_mut().map_or(Ok(()), |losses| losses.line(&line()))
     }
 
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.gathered()?;
-        out::flush().map_err(|source| Failure::Output { source })?;
         let mut wrote = None;
         if let Some(directory) = &self.output {
             let documents = out::many(self.written, "document");
@@ -405,18 +384,12 @@ impl DocumentWriter {
         if let Some(line) = self.groups.line() {
             let list = match &self.losses {
                 None => "--losses FILE lists each".to_owned(),
-                Some((_, LossesOutput::StandardError(_))) => "each is listed above".to_owned(),
-                Some((path, LossesOutput::File(_))) => format!("{} lists each", path.display()),
+                Some(Losses { file: None, .. }) => "each is listed above".to_owned(),
+                Some(Losses { path, .. }) => format!("{} lists each", path.display()),
             };
             out::note(&format!("not in the documents: {line}; {list}"));
         }
-        match &mut self.losses {
-            None => Ok(()),
-            Some((path, file)) => file.flush().map_err(|source| Failure::Write {
-                path: path.clone(),
-                source,
-            }),
-        }
+        self.losses.as_mut().map_or(Ok(()), Losses::finish)
     }
 }
 

@@ -66,7 +66,7 @@ impl Token {
         if !new.rights.contains(&Right::Read) {
             out::plain("# This token cannot read traces: `ls`, `show` and `export` need one with --right read.");
         }
-        out::line(secret.text()).map_err(|source| Failure::Output { source })?;
+        out::line(secret.text())?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -12,20 +12,14 @@ pub(super) fn vocabulary(semconv: Option<&Path>) -> Result<Vocabulary, Failure> 
     let built_in = Vocabulary::built_in();
     let Some(path) = semconv else { return Ok(built_in) };
     built_in
-        .with_file_text(&text_of(path)?)
+        .with_file_text(&fs::read_to_string(path).map_err(Failure::read(path))?)
         .map_err(|error| Failure::usage(format!("{}: {}", path.display(), out::with_causes(&error))))
 }
 
 /// The same, with the user's prices, if given.
 pub(super) fn priced(vocabulary: Vocabulary, prices: Option<&Path>) -> Result<Vocabulary, Failure> {
     let Some(path) = prices else { return Ok(vocabulary) };
-    let prices = Prices::of_text(&text_of(path)?).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let text = fs::read_to_string(path).map_err(Failure::read(path))?;
+    let prices = Prices::of_text(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     Ok(vocabulary.with_prices(prices))
-}
-
-fn text_of(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|source| Failure::Read {
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -35,7 +35,6 @@ use crate::web::reply::{Outcome, Problem};
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single::{self, Wanted};
-use crate::web::url::query_pairs;
 
 /// Maximum rows described at once.
 const ROWS: usize = 400;
@@ -45,43 +44,42 @@ const HITS: usize = 10_000;
 /// The routes.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        openapi::RUNS.reads(|web, (), asked, answer| runs(web, asked, answer)),
-        openapi::RUNS_DOCUMENTS.reads(|web, (), asked, answer| rows::write(web, asked, answer)),
+        openapi::RUNS.reads(runs),
+        openapi::RUNS_DOCUMENTS.reads(rows::write),
         openapi::EVENTS.bare(get(live::events)),
-        openapi::SKELETON.reads(|web, id: String, asked, answer| skeleton(web, &id, asked, answer)),
-        openapi::ROWS.reads(|web, id: String, asked, answer| row_words(web, &id, asked, answer)),
-        openapi::FIND.reads(|web, id: String, asked, answer| find(web, &id, asked, answer)),
-        openapi::RUN.reads(|web, id: String, asked, answer| whole(web, &id, asked, answer)),
-        openapi::MARKDOWN.reads(|web, id: String, asked, answer| as_markdown(web, &id, asked, answer)),
-        openapi::PAGE.reads(|web, id: String, asked, answer| file(web, &id, asked, answer)),
-        openapi::SESSION_MARKDOWN.reads(|web, session: String, asked, answer| session_markdown(web, &session, asked, answer)),
-        openapi::SESSION_PAGE.reads(|web, session: String, asked, answer| session_file(web, &session, asked, answer)),
-        openapi::RUN_STEP.reads(|web, (id, step): (String, String), _, answer| one_step(web, &id, &step, answer)),
-        openapi::STEP_PART
-            .reads(|web, (id, step, part): (String, String, String), asked, answer| one_part(web, (&id, &step, &part), asked, answer)),
+        openapi::SKELETON.reads(skeleton),
+        openapi::ROWS.reads(row_words),
+        openapi::FIND.reads(find),
+        openapi::RUN.reads(whole),
+        openapi::MARKDOWN.reads(as_markdown),
+        openapi::PAGE.reads(file),
+        openapi::SESSION_MARKDOWN.reads(session_markdown),
+        openapi::SESSION_PAGE.reads(session_file),
+        openapi::RUN_STEP.reads(one_step),
+        openapi::STEP_PART.reads(one_part),
     ]
 }
 
-fn whole(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
-    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
+fn whole(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
+    loaded.reserve(4, answer)?;
     let logs = web.store.read_logs(loaded.row.trace_id)?;
     let run = loaded.run()?;
     answer.pack(asked);
     answer.json(&WholeRun { run, logs: &logs })
 }
 
-fn as_markdown(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
-    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(3))?;
+fn as_markdown(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
+    loaded.reserve(3, answer)?;
     answer.pack(asked);
     text(answer, &markdown::run(loaded.run()?))
 }
 
 /// A page in a single file that opens from disk. Sent as a download: it must not run with the rights of the logged-in user.
-fn file(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
-    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
+fn file(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
+    loaded.reserve(4, answer)?;
     to_be_stored(answer);
     answer.pack(asked);
     Ok(super::file::write(loaded.run()?, answer)?)
@@ -98,8 +96,8 @@ fn to_be_stored(answer: &mut Answer) {
     }
 }
 
-fn session_markdown(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let runs = of_session(web, session, asked, answer)?;
+fn session_markdown(web: &Web, session: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let runs = of_session(web, &session, asked, answer)?;
     answer.of_type("text/plain; charset=utf-8");
     answer.pack(asked);
     for run in &runs {
@@ -110,11 +108,11 @@ fn session_markdown(web: &Web, session: &str, asked: &Asked, answer: &mut Answer
     Ok(())
 }
 
-fn session_file(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let runs = of_session(web, session, asked, answer)?;
+fn session_file(web: &Web, session: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let runs = of_session(web, &session, asked, answer)?;
     to_be_stored(answer);
     answer.pack(asked);
-    Ok(super::file::write_runs("session", session, &runs, answer)?)
+    Ok(super::file::write_runs("session", &session, &runs, answer)?)
 }
 
 /// The runs of a session, with memory reserved for writing their texts once more.
@@ -133,9 +131,8 @@ fn text(answer: &mut Answer, text: &str) -> Outcome {
 
 /// Compared as text: revisions have more digits than numbers in scripts. A request that names one is answered only for that one.
 pub(crate) fn check_revision(asked: &Asked, loaded: &Loaded) -> Result<(), Problem> {
-    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "rev");
-    match wanted {
-        Some((_, revision)) if revision != loaded.row.revision.to_string() => Err(Problem::changed(format!(
+    match parameter(asked, "rev") {
+        Some(revision) if revision != loaded.row.revision.to_string() => Err(Problem::changed(format!(
             "the trace is at revision {}; ask for its skeleton again",
             loaded.row.revision
         ))),
@@ -144,11 +141,8 @@ pub(crate) fn check_revision(asked: &Asked, loaded: &Loaded) -> Result<(), Probl
 }
 
 /// A page of the list of runs.
-fn runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let found = Query::of(asked)?.find(web, answer)?;
-    if let Some(fault) = found.fault {
-        return Err(Problem::invalid(fault.why));
-    }
+fn runs(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Outcome {
+    let found = Query::of(asked)?.find(web, answer)?.valid()?;
     answer.json(&json!({
         "runs": found.runs,
         "next": found.next.map(|next| next.to_string()),
@@ -157,8 +151,8 @@ fn runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     }))
 }
 
-fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
+fn skeleton(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
     let outline = Outline::of(loaded.run()?);
     if outline.rows.len() > skeleton::MAX_ROWS {
         return Err(Problem::refused(crate::web::readers::Refusal::TooLarge {
@@ -185,12 +179,11 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
 }
 
 /// Previews next to names, for the visible rows.
-fn row_words(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
+fn row_words(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
     check_revision(asked, &loaded)?;
     let outline = Outline::of(loaded.run()?);
-    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "rows");
-    let wanted = wanted.map(|(_, value)| value).unwrap_or_default();
+    let wanted = parameter(asked, "rows").unwrap_or_default();
     let invalid = || Problem::invalid(format!("rows={wanted} is not a list of rows, for example 12-60,100"));
     let mut words = Vec::new();
     for part in wanted.split(',').filter(|part| !part.is_empty()) {
@@ -213,10 +206,9 @@ fn row_words(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome
 }
 
 /// The rows whose names or payloads contain these words in any case, as far as time allows.
-fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "q");
-    let sought = Sought::of(&sought(wanted.map(|(_, value)| value).unwrap_or_default())?);
-    let loaded = Loaded::of(web, id, answer)?;
+fn find(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let sought = Sought::of(&sought(parameter(asked, "q").unwrap_or_default())?);
+    let loaded = Loaded::of(web, &id, answer)?;
     check_revision(asked, &loaded)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
@@ -259,22 +251,22 @@ fn no_step(step: &str) -> Problem {
     Problem::not_found(format!("there is no step {step} in this run"))
 }
 
-fn one_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
+fn one_step(web: &Web, (id, step): (String, String), _: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
     let run = loaded.run()?;
-    let (_, of) = run.steps.enumerate().find(|(_, of)| of.id == step).ok_or_else(|| no_step(step))?;
+    let (_, of) = run.steps.enumerate().find(|(_, of)| of.id == step).ok_or_else(|| no_step(&step))?;
     answer.json(&view::json::one_step(run, of))
 }
 
-fn one_part(web: &Web, (id, step, part): (&str, &str, &str), asked: &Asked, answer: &mut Answer) -> Outcome {
-    let loaded = Loaded::of(web, id, answer)?;
+fn one_part(web: &Web, (id, step, part): (String, String, String), asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
-    let row = outline.steps().position(|(_, of)| of.id == step).ok_or_else(|| no_step(step))?;
-    let of = outline.step(row).ok_or_else(|| no_step(step))?;
-    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX))?;
+    let row = outline.steps().position(|(_, of)| of.id == step).ok_or_else(|| no_step(&step))?;
+    let of = outline.step(row).ok_or_else(|| no_step(&step))?;
+    loaded.reserve(1, answer)?;
     let results = Results::of(run);
-    let value = match part {
+    let value = match part.as_str() {
         "markdown" => Some(markdown::subtree(&outline, row)),
         "request" => as_request(of, asked)?,
         "input" => content::input(run, of).map(readable),

@@ -9,8 +9,7 @@ use crate::web::listing::Listed;
 
 /// Nanoseconds from start to end; `None` if it has not ended.
 pub(crate) fn took(listed: &Listed) -> Option<u64> {
-    let ended = listed.end_unix_nano > 0 && listed.summary.status != "running";
-    ended.then(|| listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
+    listed.took().filter(|_| listed.summary.status != "running")
 }
 
 /// Columns of a chart.

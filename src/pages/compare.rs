@@ -26,20 +26,16 @@ const TAKES: usize = 4;
 /// The routes of the pages, and those of the API.
 pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
     let pages = vec![
-        page("/compare", Right::Read, |web, (), asked, answer| of_runs(web, asked, answer)),
-        page("/compare/sets", Right::Read, |web, (), asked, answer| {
-            sets::page(web, asked, answer)
-        }),
-        page("/compare/sessions", Right::Read, |web, (), asked, answer| {
-            of_sessions(web, asked, answer)
-        }),
+        page("/compare", Right::Read, of_runs),
+        page("/compare/sets", Right::Read, sets::page),
+        page("/compare/sessions", Right::Read, of_sessions),
     ];
     let api = vec![
         openapi::COMPARE.reads(|web, (), asked, answer| {
             let compared = two_runs(web, asked, answer)?;
             answer.json(&compared)
         }),
-        openapi::COMPARE_SETS.reads(|web, (), asked, answer| answer_with_sets(web, asked, answer)),
+        openapi::COMPARE_SETS.reads(answer_with_sets),
         openapi::COMPARE_SESSIONS.reads(|web, (), asked, answer| {
             let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
             let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
@@ -50,16 +46,16 @@ pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
 }
 
 /// Compares two runs, or shows the list to choose the second from.
-fn of_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+fn of_runs(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     if parameter(asked, "b").is_none() {
-        return runs::page(web, asked, answer);
+        return runs::page(web, (), asked, answer);
     }
     let compared = two_runs(web, asked, answer)?;
     Ok(frame::page("Compare", Place::Runs, &[], &differences::runs(&compared)))
 }
 
 /// Compares two sessions, or shows the list to choose the second from.
-fn of_sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+fn of_sessions(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let left = needed(asked, "a")?;
     let Some(right) = parameter(asked, "b") else {
         return sessions::page(web, asked, Some(&left), answer);
@@ -78,7 +74,7 @@ struct Sets {
     left_out: bool,
 }
 
-fn answer_with_sets(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+fn answer_with_sets(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Outcome {
     let sides = Sides::of(asked)?;
     for (name, expression) in [("a", &sides.left), ("b", &sides.right)] {
         if expression.is_empty() {
@@ -121,10 +117,9 @@ fn two_sessions(web: &Web, left: &str, right: &str, answer: &mut Answer) -> Resu
         let mut members = Members::new(&Key::Question);
         for row in &rows {
             answer.check()?;
-            let built = single::built(web, row, answer);
-            match built {
-                Err(problem) if problem.is_too_large() => left_out = true,
-                built => built?.work().into_iter().for_each(|run| members.add(run)),
+            match single::built_if_it_fits(web, row, answer)? {
+                Some(built) => built.work().into_iter().for_each(|run| members.add(run)),
+                None => left_out = true,
             }
             answer.shrink_to(kept.saturating_add(members.bytes()));
             answer.reserve_in_all(kept.saturating_add(members.bytes()))?;

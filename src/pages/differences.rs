@@ -79,7 +79,7 @@ pub(super) fn prompts(changes: &[PromptChange], what: &str) -> Markup {
                 h2 { "Prompts" }
                 div.in {
                     @for change in changes.iter().take(PROMPTS) {
-                        h3 { (change.of) " " span.dim { "in " (many(to_usize(change.calls), what)) } } p.txt { (diff(&change.words)) }
+                        h3 { (change.of) " " span.dim { "in " (many(change.calls, what)) } } p.txt { (diff(&change.words)) }
                     }
                     @if changes.len() > PROMPTS { p.none-yet { (many(changes.len() - PROMPTS, "more change")) ": the JSON has all of them." } }
                 }
@@ -263,10 +263,6 @@ fn side(whole: &Whole, step: Option<&StepSide>) -> Markup {
             a href={ "/runs/" (whole.trace_id) "?span=" (percent_encoded(&step.id)) } { (line(tidy(&step.name), 80)) }
         }
     }
-}
-
-pub(super) fn to_usize(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::query::{PAGE, Query};
 use crate::run::Run;
-use crate::span::TraceId;
 use crate::web::answer::Answer;
 use crate::web::lists;
 use crate::web::reply::Problem;
@@ -31,21 +30,18 @@ pub(super) fn each_run(
     let mut read = ReadProgress::default();
     let mut held = 0;
     loop {
-        let found = query.find_up_to(PAGE, web, answer)?;
-        if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault.why));
-        }
+        let found = query.find_up_to(PAGE, web, answer)?.valid()?;
         for listed in &found.runs {
             if read.runs >= most || (read.runs > 0 && Instant::now() > until) {
                 read.to = Some(listed.start_unix_nano);
                 return Ok(read);
             }
-            let row = TraceId::from_hex(&listed.trace_id).map(|id| web.store.row(id)).transpose()?;
-            let Some(row) = row.flatten() else { continue };
-            match single::built(web, &row, answer) {
-                Err(problem) if problem.is_too_large() => continue,
-                built => held = built?.run.as_ref().map_or(held, &mut *each),
-            }
+            let Some(row) = lists::row_of(web, listed)? else { continue };
+            let Some(built) = single::built_if_it_fits(web, &row, answer)? else {
+                continue;
+            };
+            held = built.run.as_ref().map_or(held, &mut *each);
+            drop(built);
             answer.shrink_to(lists::MEMORY.saturating_add(held));
             answer.reserve_in_all(lists::MEMORY.saturating_add(held))?;
             read.runs += 1;

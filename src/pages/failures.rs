@@ -18,16 +18,13 @@ use crate::web::service::Web;
 const GROUPS: usize = 200;
 
 /// The page. It goes through the list within the time limit of a search, and says how far it got.
-pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+pub(super) fn page(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let mut query = Query::of(asked)?;
     let given_up = Instant::now() + SEARCH_TIMEOUT;
     let (mut groups, mut runs, mut searched_to) = (Groups::default(), 0_usize, None);
     let list = query.address("", None);
     loop {
-        let found = query.find_up_to(PAGE, web, answer)?;
-        if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault.why));
-        }
+        let found = query.find_up_to(PAGE, web, answer)?.valid()?;
         runs += found.runs.len();
         found.runs.iter().for_each(|listed| groups.add(listed));
         match found.next {

@@ -8,11 +8,9 @@ use crate::dialect;
 use crate::dialect::explain::explain;
 use crate::otlp::decode;
 use crate::run::{Run, Step};
-use crate::span::{Link, LogRecord, Span, SpanId, TraceId, UnixNanos};
-use crate::store::{self, ChunkKind, Error, Filter, IdPrefix, TraceRow};
+use crate::span::{Link, LogRecord, Span, SpanId, UnixNanos};
+use crate::store::{self, ChunkKind, TraceRow};
 use crate::web::answer::Answer;
-use crate::web::cost::Purpose;
-use crate::web::readers::Refusal;
 use crate::web::reply::Problem;
 use crate::web::runs::Built;
 use crate::web::service::Web;
@@ -40,7 +38,7 @@ impl Loaded {
     /// Loads the run of a trace.
     pub(crate) fn of(web: &Web, id: &str, answer: &mut Answer) -> Result<Self, Problem> {
         let id = single::trace_id(id)?;
-        let row = web.store.row(id)?.ok_or_else(|| single::no_trace(web, id))?;
+        let row = single::row(web, id)?;
         let built = single::built(web, &row, answer)?;
         if built.run.is_none() {
             return Err(Problem::not_found(format!("trace {id} has no spans")));
@@ -56,6 +54,12 @@ impl Loaded {
         self.built.run.as_ref().ok_or_else(|| Problem::not_found("the trace has no spans"))
     }
 
+    /// Reserves this many times the size of the trace.
+    pub(crate) fn reserve(&self, times: usize, answer: &mut Answer) -> Result<(), Problem> {
+        let bytes = usize::try_from(self.row.bytes).unwrap_or(usize::MAX);
+        Ok(answer.reserve(bytes.saturating_mul(times))?)
+    }
+
     /// What is known about the run besides its content.
     pub(crate) fn around(&self) -> Around {
         Around {
@@ -66,16 +70,6 @@ impl Loaded {
             served: true,
         }
     }
-}
-
-/// The traces whose ids begin with these digits, at most two.
-pub(crate) fn with_prefix(web: &Web, digits: &str) -> Result<Vec<TraceId>, Error> {
-    let filter = Filter {
-        id: IdPrefix::parse(digits),
-        limit: Some(2),
-        ..Filter::default()
-    };
-    Ok(web.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect())
 }
 
 /// A span as received, with its log records. Only the chunks that have it are read.
@@ -111,23 +105,16 @@ impl OneSpan {
             return Ok(found);
         }
         (found.span, found.logs) = (None, Vec::new());
-        let mut refusal: Option<Refusal> = None;
-        let read = web.store.each_chunk(loaded.row.trace_id, &mut |kind, message| {
-            if finder.find(message).is_none() {
-                return Ok(());
-            }
-            answer.reserve(message.len().saturating_mul(DECODED)).map_err(|refused| {
-                refusal = Some(refused);
-                Error::Cancelled
-            })?;
-            found.add(kind, message);
-            Ok(())
-        });
-        match (read, refusal) {
-            (Err(_), Some(refusal)) => Err(refusal.into()),
-            (Err(error), None) => Err(error.into()),
-            (Ok(_), _) => Ok(found),
-        }
+        single::within(answer, |reserve| {
+            web.store.each_chunk(loaded.row.trace_id, &mut |kind, message| {
+                if finder.find(message).is_some() {
+                    reserve(message.len().saturating_mul(DECODED))?;
+                    found.add(kind, message);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
     }
 
     /// Adds the span and its log records in a chunk.
@@ -169,13 +156,4 @@ impl OneSpan {
             logs,
         })
     }
-}
-
-/// All spans of a trace as received.
-pub(crate) fn spans(web: &Web, id: &str, answer: &mut Answer) -> Result<Vec<Span>, Problem> {
-    let id = single::trace_id(id)?;
-    let stored = single::stored_alone(&*web.store, id, Purpose::Spans, answer)?;
-    let mut spans = stored.ok_or_else(|| single::no_trace(web, id))?.spans;
-    spans.sort_by_key(|span| (span.start, span.end));
-    Ok(spans)
 }

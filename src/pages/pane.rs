@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::acts::act;
 use super::feedback;
 use super::head::{step_href, step_path};
+use super::load::OneSpan;
 use super::messages;
 use super::outline::{self, Outline, name};
 use super::prompt;
@@ -21,6 +22,7 @@ use crate::view::conversation::readable;
 use crate::view::step::{nanos, offset};
 use crate::view::text::elapsed;
 use crate::view::{errors, request, step, totals};
+use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
 /// What is known about a step besides its run.
@@ -32,6 +34,17 @@ pub(crate) struct About<'a> {
     pub(crate) span: Option<OfSpan<'a>>,
     /// Whether a server is available for more.
     pub(crate) served: bool,
+}
+
+impl<'a> About<'a> {
+    /// On a server. `span`: its span as received.
+    pub(crate) fn served(web: &Web, span: Option<&'a OneSpan>) -> Self {
+        Self {
+            span: span.and_then(|span| span.explained(web)),
+            served: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// The pane of a step.

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::query::Query;
 use crate::hash::HashMap;
-use crate::span::TraceId;
 use crate::view::found;
 use crate::web::allowance::SEARCH_TIMEOUT;
 use crate::web::answer::Answer;
@@ -37,19 +36,12 @@ impl Query {
         }
         let given_up = Instant::now() + SEARCH_TIMEOUT / 2;
         for listed in runs {
-            let Some(row) = TraceId::from_hex(&listed.trace_id)
-                .map(|id| web.store.row(id))
-                .transpose()?
-                .flatten()
-            else {
-                continue;
-            };
+            let Some(row) = lists::row_of(web, listed)? else { continue };
             if Instant::now() > given_up {
                 break;
             }
-            let built = match single::built(web, &row, answer) {
-                Err(problem) if problem.is_too_large() => continue,
-                built => built?,
+            let Some(built) = single::built_if_it_fits(web, &row, answer)? else {
+                continue;
             };
             let goes_on = answer.goes_on(Some(given_up));
             let hit = built.run.as_ref().and_then(|run| {

@@ -1,13 +1,10 @@
 //! Which runs a list shows: the filters in its address.
 
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::readings::{Fault, Readings};
 use crate::dataset::Expression;
-use crate::run::Run;
 use crate::search::{Hits, SearchError};
 use crate::store::{Filter, Order, TraceCursor, TraceRow};
 use crate::view::seeking::{MAX_WORDS_BYTES, Sought};
@@ -20,7 +17,7 @@ use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single;
-use crate::web::url::{percent_encoded, query_pairs};
+use crate::web::url::{add_parameter, query_pairs};
 use crate::web::words;
 
 /// Runs per page.
@@ -93,23 +90,24 @@ pub(crate) struct QueryResult {
     pub(crate) has_any: bool,
 }
 
+impl QueryResult {
+    /// The result, unless a filter is invalid.
+    pub(crate) fn valid(self) -> Result<Self, Problem> {
+        match self.fault {
+            Some(fault) => Err(Problem::invalid(fault.why)),
+            None => Ok(self),
+        }
+    }
+}
+
 impl Query {
     /// Parses a request.
     pub(crate) fn of(asked: &Asked) -> Result<Self, Problem> {
-        Self::read(asked, &[])
-    }
-
-    /// Parses a request for some rows of a list.
-    pub(crate) fn of_rows(asked: &Asked) -> Result<Self, Problem> {
-        Self::read(asked, &["ids"])
+        Self::of_more(asked, &[])
     }
 
     /// Parses a request for something derived from a list, with further parameters.
     pub(crate) fn of_more(asked: &Asked, own: &[&str]) -> Result<Self, Problem> {
-        Self::read(asked, own)
-    }
-
-    fn read(asked: &Asked, own: &[&str]) -> Result<Self, Problem> {
         let mut query = Self::default();
         for (name, value) in query_pairs(asked.query()) {
             let value = value.trim().to_owned();
@@ -176,16 +174,10 @@ impl Query {
     /// The same for another page over these runs.
     pub(crate) fn address_of(&self, path: &str, without: &str, after: Option<TraceCursor>) -> String {
         let mut address = path.to_owned();
-        let mut sign = '?';
-        for (name, value) in self.pairs() {
-            if name != without {
-                let _ = write!(address, "{sign}{name}={}", percent_encoded(value));
-                sign = '&';
-            }
+        for (name, value) in self.pairs().into_iter().filter(|(name, _)| *name != without) {
+            add_parameter(&mut address, name, value);
         }
-        if let Some(after) = after {
-            let _ = write!(address, "{sign}after={after}");
-        }
+        add_parameter(&mut address, "after", &after.map_or_else(String::new, |after| after.to_string()));
         address
     }
 
@@ -405,15 +397,9 @@ impl Query {
         if let Some(known) = expression.known(listed) {
             return Ok(known);
         }
-        let built = single::built(web, row, answer);
+        let built = single::built_if_it_fits(web, row, answer);
         answer.shrink_to(lists::MEMORY);
-        match built {
-            Err(problem) if problem.is_too_large() => Ok(false),
-            built => {
-                let built: Arc<_> = built?;
-                Ok(built.run.as_ref().is_some_and(|run: &Run| expression.matches(run)))
-            }
-        }
+        Ok(built?.is_some_and(|built| built.run.as_ref().is_some_and(|run| expression.matches(run))))
     }
 }
 

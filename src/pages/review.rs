@@ -1,7 +1,5 @@
 //! Review: the runs of a list one by one, each judged with a key or a click.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 
 use super::asking::{number, parameter};
@@ -17,7 +15,7 @@ use crate::web::listing::{Listed, Score};
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
-use crate::web::url::percent_encoded;
+use crate::web::url::add_parameter;
 
 /// Maximum runs in a queue.
 const QUEUE: usize = 500;
@@ -62,8 +60,7 @@ impl Review {
         let own = [("about", self.about.as_str()), ("labels", &self.labels), ("view", view), ("at", at)];
         for ((name, value), usual) in own.into_iter().zip([ABOUT, LABELS, "", ""]) {
             if value != usual {
-                let sign = if address.contains('?') { '&' } else { '?' };
-                let _ = write!(address, "{sign}{name}={}", percent_encoded(value));
+                add_parameter(&mut address, name, value);
             }
         }
         address
@@ -76,12 +73,9 @@ impl Review {
 }
 
 /// The page.
-pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+pub(super) fn page(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let review = Review::of(asked)?;
-    let found = review.query.find_up_to(QUEUE, web, answer)?;
-    if let Some(fault) = found.fault {
-        return Err(Problem::invalid(fault.why));
-    }
+    let found = review.query.find_up_to(QUEUE, web, answer)?.valid()?;
     let at = parameter(asked, "at");
     let place = found
         .runs

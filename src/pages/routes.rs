@@ -15,8 +15,8 @@ use super::clients::{self, Addresses};
 use super::compare;
 use super::documents;
 use super::frame::{self, Place};
-use super::head::{self, Around, Tab, title};
-use super::load::{Loaded, OneSpan, spans, with_prefix};
+use super::head::{self, Tab, title};
+use super::load::{Loaded, OneSpan};
 use super::outline::{Outline, name};
 use super::pane::{self, About};
 use super::query::{self, Query};
@@ -24,10 +24,10 @@ use super::reply::page_reply;
 use super::words::line;
 use super::{api, assets, charts, conversation, failures, findings, media, operations, raw, review, runs, sessions, timeline, work};
 use crate::access::{Project, Right};
-use crate::formats::FORMATS;
+use crate::formats::{AnyFormat, FORMATS};
 use crate::forward::{Forwarder, Sample};
-use crate::run::Run;
 use crate::span::TraceId;
+use crate::store::{Filter, IdPrefix};
 use crate::view;
 use crate::web::Route;
 use crate::web::allowance::SEARCH_TIMEOUT;
@@ -44,73 +44,48 @@ use crate::web::single::{self, format_of};
 pub fn routes() -> (Vec<Route>, Vec<Route>) {
     use Right::{Admin, Read};
     let pages = vec![
-        page("/runs", Read, |web, (), asked, answer| runs::page(web, asked, answer)),
-        page("/rows", Read, |web, (), asked, answer| rows(web, asked, answer)),
-        page("/work", Read, |web, (), asked, answer| work::of_list(web, asked, answer)),
-        page("/runs/{trace}/work", Read, |web, id: String, asked, answer| {
-            work::of_run(web, &id, asked, answer)
-        }),
-        page("/failures", Read, |web, (), asked, answer| failures::page(web, asked, answer)),
-        page("/review", Read, |web, (), asked, answer| review::page(web, asked, answer)),
-        Route::reads("/runs/{trace}", Some(Read), GET, |web, id: String, asked, answer| {
-            run(web, &id, asked, answer)
-        }),
-        page("/runs/{trace}/conversation", Read, |web, id: String, asked, answer| {
-            of_conversation(web, &id, asked, answer)
-        }),
-        page("/runs/{trace}/documents", Read, |web, id: String, _, answer| {
-            of_documents(web, &id, None, answer)
+        page("/runs", Read, runs::page),
+        page("/rows", Read, rows),
+        page("/work", Read, work::of_list),
+        page("/runs/{trace}/work", Read, work::of_run),
+        page("/failures", Read, failures::page),
+        page("/review", Read, review::page),
+        Route::reads("/runs/{trace}", Some(Read), GET, run),
+        tab("/runs/{trace}/conversation", Tab::Conversation, of_conversation),
+        tab("/runs/{trace}/documents", Tab::Documents, |web, loaded, _, answer| {
+            let first = FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?;
+            of_documents(web, loaded, first, answer)
         }),
         page(
             "/runs/{trace}/documents/{format}",
             Read,
-            |web, (id, format): (String, String), _, answer| of_documents(web, &id, Some(&format), answer),
+            |web, (id, format): (String, String), _, answer| {
+                let loaded = Loaded::of(web, &id, answer)?;
+                let body = of_documents(web, &loaded, format_of(&format)?, answer)?;
+                of_run(&loaded, Tab::Documents, &body)
+            },
         ),
         page("/runs/{trace}/losses", Read, |web, id: String, _, answer| {
             let loaded = Loaded::of(web, &id, answer)?;
             let all = documents::counted(loaded.run()?, loaded.row.bytes, &web.options, answer)?;
             Ok(documents::counts(&all))
         }),
-        page("/runs/{trace}/findings", Read, |web, id: String, _, answer| {
-            of_findings(web, &id, answer)
+        tab("/runs/{trace}/findings", Tab::Findings, |_, loaded, _, _| {
+            Ok(findings::view(loaded.run()?, &loaded.around()))
         }),
-        page("/runs/{trace}/raw", Read, |web, id: String, asked, answer| {
-            of_raw(web, &id, asked, answer)
-        }),
-        page(
-            "/runs/{trace}/steps/{step}",
-            Read,
-            |web, (id, step): (String, String), _, answer| of_step(web, &id, &step, answer),
-        ),
-        page(
-            "/runs/{trace}/pane/{row}",
-            Read,
-            |web, (id, row): (String, usize), asked, answer| of_pane(web, &id, row, asked, answer),
-        ),
+        tab("/runs/{trace}/raw", Tab::Raw, of_raw),
+        page("/runs/{trace}/steps/{step}", Read, of_step),
+        page("/runs/{trace}/pane/{row}", Read, of_pane),
         page("/runs/{trace}/head", Read, |web, id: String, asked, answer| {
             let loaded = Loaded::of(web, &id, answer)?;
             let tab = Tab::named(&parameter(asked, "tab").unwrap_or_default());
             Ok(head::head(loaded.run()?, tab, &loaded.around()))
         }),
-        Route::reads(
-            "/runs/{trace}/media/{name}",
-            Some(Read),
-            GET,
-            |web, (id, name): (String, String), asked, answer| {
-                let loaded = Loaded::of(web, &id, answer)?;
-                let found = media::find(loaded.run()?, &name).ok_or_else(|| Problem::not_found("there is no such picture in this run"))?;
-                answer.of_type(found.0);
-                answer.whole(asked, &found.1)
-            },
-        ),
-        page("/operations", Read, |web, (), asked, _| Ok(of_operations(web, asked))),
-        page("/operations/dead-letters/{name}", Admin, |_, name: String, asked, answer| {
-            of_dead_letters(&name, asked, answer)
-        }),
+        Route::reads("/runs/{trace}/media/{name}", Some(Read), GET, picture),
+        page("/operations", Read, of_operations),
+        page("/operations/dead-letters/{name}", Admin, of_dead_letters),
         page("/sessions", Read, |web, (), asked, answer| sessions::page(web, asked, None, answer)),
-        page("/sessions/{session}", Read, |web, session: String, _, answer| {
-            of_session(web, &session, answer)
-        }),
+        page("/sessions/{session}", Read, of_session),
         Route::bare("/assets/{version}/{file}", None, GET, get(asset)),
     ];
     let (compared, of_api) = compare::routes();
@@ -120,9 +95,30 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
     )
 }
 
+/// A tab of a run's page. `make`: what is below its head.
+fn tab(
+    path: &'static str,
+    tab: Tab,
+    make: impl Fn(&Web, &Loaded, &Asked, &mut Answer) -> Result<Markup, Problem> + Clone + Send + Sync + 'static,
+) -> Route {
+    page(path, Right::Read, move |web, id: String, asked, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let body = make(web, &loaded, asked, answer)?;
+        of_run(&loaded, tab, &body)
+    })
+}
+
+/// A picture of a run.
+fn picture(web: &Web, (id, name): (String, String), asked: &Asked, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, &id, answer)?;
+    let found = media::find(loaded.run()?, &name).ok_or_else(|| Problem::not_found("there is no such picture in this run"))?;
+    answer.of_type(found.0);
+    answer.whole(asked, &found.1)
+}
+
 /// The rows of the runs with these `ids`, or without ids those of the list itself, for a list that is already open.
-fn rows(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let query = Query::of_rows(asked)?;
+fn rows(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let query = Query::of_more(asked, &["ids"])?;
     let Some(ids) = parameter(asked, "ids") else {
         return Ok(rows_of(&query.find(web, answer)?.runs, &query));
     };
@@ -144,14 +140,14 @@ fn rows_of(found: &[Listed], query: &Query) -> Markup {
 }
 
 /// A run, or a redirect to it if only the first digits of its id are given.
-fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    if TraceId::from_hex(id).is_none() {
-        let found = by_prefix(web, id)?;
+fn run(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Outcome {
+    if TraceId::from_hex(&id).is_none() {
+        let found = by_prefix(web, &id)?;
         return answer.see_other(&format!("/runs/{found}"));
     }
-    let loaded = Loaded::of(web, id, answer)?;
+    let loaded = Loaded::of(web, &id, answer)?;
     let body = timeline::of(web, asked, &loaded, answer)?;
-    write(asked, answer, of_run(loaded.run()?, Tab::Timeline, &loaded.around(), &body))
+    write(asked, answer, of_run(&loaded, Tab::Timeline, &body)?)
 }
 
 /// The trace whose id begins with these digits.
@@ -162,8 +158,13 @@ fn by_prefix(web: &Web, digits: &str) -> Result<TraceId, Problem> {
             "{digits} is not a trace id: expected 32 hexadecimal digits, or at least the first 4"
         )));
     }
-    match with_prefix(web, digits)?.as_slice() {
-        [one] => Ok(*one),
+    let filter = Filter {
+        id: IdPrefix::parse(digits),
+        limit: Some(2),
+        ..Filter::default()
+    };
+    match web.store.list(&filter)?.as_slice() {
+        [one] => Ok(one.trace_id),
         [] => Err(Problem::not_found(format!("no trace id starts with {digits}"))),
         _ => Err(Problem::not_found(format!(
             "several trace ids start with {digits}: give more digits"
@@ -171,7 +172,8 @@ fn by_prefix(web: &Web, digits: &str) -> Result<TraceId, Problem> {
     }
 }
 
-fn of_run(run: &Run, tab: Tab, around: &Around, body: &Markup) -> Markup {
+fn of_run(loaded: &Loaded, tab: Tab, body: &Markup) -> Result<Markup, Problem> {
+    let run = loaded.run()?;
     let scripts: &[&str] = match tab {
         Tab::Timeline => &["run.js"],
         Tab::Conversation => &["head.js", "markdown.js"],
@@ -179,55 +181,38 @@ fn of_run(run: &Run, tab: Tab, around: &Around, body: &Markup) -> Markup {
         _ => &["head.js"],
     };
     let title = format!("{} {}", line(title(run), 60), head::short_id(&run.trace_id.to_string()));
-    frame::page(&title, Place::Runs, scripts, &html! { (head::head(run, tab, around)) (body) })
+    let body = html! { (head::head(run, tab, &loaded.around())) (body) };
+    Ok(frame::page(&title, Place::Runs, scripts, &body))
 }
 
-fn of_conversation(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
-    let run = loaded.run()?;
-    let from = number(asked, "from")?;
-    let body = match parameter(asked, "working").as_deref() {
+fn of_conversation(_: &Web, loaded: &Loaded, asked: &Asked, _: &mut Answer) -> Result<Markup, Problem> {
+    let (run, from) = (loaded.run()?, number(asked, "from")?);
+    Ok(match parameter(asked, "working").as_deref() {
         Some("hidden") => conversation::talk(run, from),
         _ => conversation::view(run, from),
-    };
-    Ok(of_run(run, Tab::Conversation, &loaded.around(), &body))
+    })
 }
 
-fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
+fn of_documents(web: &Web, loaded: &Loaded, format: &'static AnyFormat, answer: &mut Answer) -> Result<Markup, Problem> {
     let run = loaded.run()?;
-    let format = match format {
-        Some(format) => format_of(format)?,
-        None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
-    };
-    let body = if run.has_agent_work() {
-        documents::view(run, &documents::made(run, format, &web.options, answer)?)
-    } else {
-        html! { p.none-yet { (view::no_work(run)) } }
-    };
-    Ok(of_run(run, Tab::Documents, &loaded.around(), &body))
+    if !run.has_agent_work() {
+        return Ok(html! { p.none-yet { (view::no_work(run)) } });
+    }
+    Ok(documents::view(run, &documents::made(run, format, &web.options, answer)?))
 }
 
-fn of_findings(web: &Web, id: &str, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
-    let run = loaded.run()?;
-    let around = loaded.around();
-    Ok(of_run(run, Tab::Findings, &around, &findings::view(run, &around)))
-}
-
-fn of_raw(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
-    let run = loaded.run()?;
-    let spans = spans(web, id, answer)?;
+fn of_raw(web: &Web, loaded: &Loaded, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let id = loaded.row.trace_id;
+    let mut spans = single::stored_of(web, id, answer)?.spans;
+    spans.sort_by_key(|span| (span.start, span.end));
     let from = number(asked, "from")?.min(spans.len());
     let shown: Vec<_> = spans.iter().skip(from).take(raw::SPANS).collect();
-    let body = raw::view(run.trace_id, &shown, from, spans.len());
-    Ok(of_run(run, Tab::Raw, &loaded.around(), &body))
+    Ok(raw::view(id, &shown, from, spans.len()))
 }
 
 /// A step, or a span without a step.
-fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
+fn of_step(web: &Web, (id, step): (String, String), _: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, &id, answer)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
     let is_named = |of: &crate::run::Step| of.id == step || of.span_id.is_some_and(|span| span.to_string() == step);
@@ -236,7 +221,8 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
         .and_then(|row| outline.step(row))
         .or_else(|| run.steps.iter().find(|of| is_named(of)));
     let Some(of) = of else {
-        let span = crate::span::SpanId::from_hex(step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
+        let span =
+            crate::span::SpanId::from_hex(&step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
         let one = OneSpan::read(web, &loaded, span, answer)?;
         let of_span = one
             .explained(web)
@@ -248,11 +234,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
         return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
     };
     let span = OneSpan::of_step(web, &loaded, of, answer)?;
-    let about = About {
-        span: span.as_ref().and_then(|span| span.explained(web)),
-        served: true,
-        ..About::default()
-    };
+    let about = About::served(web, span.as_ref());
     let body = html! {
         div.runhead { div.line {
             nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/" { "Runs" } } li { a href={ "/runs/" (run.trace_id) } { (line(title(run), 80)) } } li { h1 { (line(name(run, of), 120)) } } } }
@@ -263,8 +245,8 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
     Ok(frame::page(&line(name(run, of), 80), Place::Runs, &["markdown.js"], &body))
 }
 
-fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
+fn of_pane(web: &Web, (id, row): (String, usize), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, &id, answer)?;
     api::check_revision(asked, &loaded)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
@@ -272,34 +254,24 @@ fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) 
         .step(row)
         .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
     let span = OneSpan::of_step(web, &loaded, of, answer)?;
-    let about = About {
-        span: span.as_ref().and_then(|span| span.explained(web)),
-        served: true,
-        ..About::default()
-    };
+    let about = About::served(web, span.as_ref());
     Ok(pane::pane(&outline, row, of, &about))
 }
 
-fn of_dead_letters(name: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+fn of_dead_letters(_: &Web, name: String, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let none = || Problem::internal("the request is of no project");
-    let (forwarder, project) = (
-        asked.extension::<Arc<Forwarder>>().ok_or_else(none)?,
-        asked.extension::<Project>().ok_or_else(none)?,
-    );
+    let forwarder = asked.extension::<Arc<Forwarder>>().ok_or_else(none)?;
+    let project = asked.extension::<Project>().ok_or_else(none)?;
     answer.reserve_in_all(lists::MEMORY)?;
-    let letters = forwarder.dead_letters(project, name, operations::LETTERS);
+    let letters = forwarder.dead_letters(project, &name, operations::LETTERS);
     let letters = letters.map_err(|error| Problem::internal(error.to_string()))?;
     let (letters, in_all) = letters.ok_or_else(|| Problem::not_found(format!("there is no destination {name}")))?;
-    let title = format!("Dead letters of {}", line(name, 60));
-    Ok(frame::page(
-        &title,
-        Place::Operations,
-        &[],
-        &operations::dead_letters(name, &letters, in_all),
-    ))
+    let title = format!("Dead letters of {}", line(&name, 60));
+    let body = operations::dead_letters(&name, &letters, in_all);
+    Ok(frame::page(&title, Place::Operations, &[], &body))
 }
 
-fn of_operations(web: &Web, asked: &Asked) -> Markup {
+fn of_operations(web: &Web, (): (), asked: &Asked, _: &mut Answer) -> Result<Markup, Problem> {
     let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
     let (forwarder, project) = (asked.extension::<Arc<Forwarder>>(), asked.extension::<Project>());
     let samples = forwarder.map(|forwarder| forwarder.samples()).unwrap_or_default();
@@ -320,12 +292,13 @@ fn of_operations(web: &Web, asked: &Asked) -> Markup {
         reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
     };
     let clients = clients::view(&addresses.http, &addresses.grpc);
-    frame::page("Operations", Place::Operations, &[], &operations::view(&state, &clients))
+    let body = operations::view(&state, &clients);
+    Ok(frame::page("Operations", Place::Operations, &[], &body))
 }
 
-fn of_session(web: &Web, session: &str, answer: &mut Answer) -> Result<Markup, Problem> {
+fn of_session(web: &Web, session: String, _: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     answer.reserve_in_all(lists::MEMORY)?;
-    let (rows, left_out) = sessions::runs(web, session)?;
+    let (rows, left_out) = sessions::runs(web, &session)?;
     let mut hops = Vec::new();
     for row in rows {
         answer.check()?;
@@ -333,20 +306,14 @@ fn of_session(web: &Web, session: &str, answer: &mut Answer) -> Result<Markup, P
         if !listed.summary.agent_work && listed.summary.status != "too_large" {
             continue;
         }
-        let built = single::built(web, &row, answer);
-        let hop = match built {
-            Err(problem) if problem.is_too_large() => sessions::Hop::of(listed, None),
-            built => sessions::Hop::of(listed, built?.run.as_ref()),
-        };
+        let built = single::built_if_it_fits(web, &row, answer)?;
+        hops.push(sessions::Hop::of(listed, built.as_ref().and_then(|built| built.run.as_ref())));
+        drop(built);
         answer.shrink_to(lists::MEMORY);
-        hops.push(hop);
     }
-    Ok(frame::page(
-        &format!("Session {}", line(session, 60)),
-        Place::Sessions,
-        &[],
-        &sessions::thread(session, &hops, left_out),
-    ))
+    let title = format!("Session {}", line(&session, 60));
+    let body = sessions::thread(&session, &hops, left_out);
+    Ok(frame::page(&title, Place::Sessions, &[], &body))
 }
 
 async fn asset(Named((version, file)): Named<(String, String)>, headers: HeaderMap) -> Response {

@@ -29,7 +29,7 @@ use crate::web::single::{self, format_of};
 const OWN: &[&str] = &["to", "dedup", "split", "side", "redact"];
 
 /// Writes the documents of the runs of a list, oldest first, one per line.
-pub(super) fn write(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(super) fn write(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut query = Query::of_more(asked, OWN)?;
     query.oldest = true;
     let given = |name: &str| parameter(asked, name).filter(|text| !text.trim().is_empty());
@@ -53,10 +53,7 @@ pub(super) fn write(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.of_type("application/x-ndjson");
     answer.header(CONTENT_DISPOSITION, "attachment; filename=\"rows.jsonl\"");
     loop {
-        let found = query.find_up_to(PAGE, web, answer)?;
-        if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault.why));
-        }
+        let found = query.find_up_to(PAGE, web, answer)?.valid()?;
         for listed in &found.runs {
             answer.check()?;
             let Some(id) = TraceId::from_hex(&listed.trace_id) else { continue };

@@ -19,14 +19,14 @@ use crate::web::listing::{Listed, Score};
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
-use crate::web::url::percent_encoded;
+use crate::web::url::{add_parameter, percent_encoded};
 use crate::web::views::View;
 
 /// Bytes that the search index may lag behind without a note.
 const BEHIND: u64 = 1 << 20;
 
 /// The page of the list. With a parameter `a`, its runs link to a comparison with that run.
-pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+pub(crate) fn page(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
     let mut query = Query::of(asked)?;
     query.at_once = true;
@@ -35,12 +35,8 @@ pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     // If they cannot be read, saving a view reports why.
     let saved = web.views.list().unwrap_or_default();
     let clients = clients::view(&addresses.http, &addresses.grpc);
-    Ok(frame::page(
-        "Runs",
-        Place::Runs,
-        &["runs.js"],
-        &view(&query, &found, (&places, &saved), &clients),
-    ))
+    let body = view(&query, &found, (&places, &saved), &clients);
+    Ok(frame::page("Runs", Place::Runs, &["runs.js"], &body))
 }
 
 /// The list with its filters.
@@ -164,20 +160,12 @@ fn table(query: &Query, found: &QueryResult, places: &HashMap<String, Snippet>) 
     let mut times: Vec<u64> = found.runs.iter().filter_map(took).collect();
     times.sort_unstable();
     let longest = times.get(times.len().saturating_sub(1) * 95 / 100).copied().unwrap_or(1).max(1);
-    let (order, arrow) = if query.oldest {
-        ("", "ascending")
-    } else {
-        ("oldest", "descending")
+    let (order, arrow) = match query.oldest {
+        true => ("", "ascending"),
+        false => ("oldest", "descending"),
     };
-    let turned = {
-        let address = query.address("order", None);
-        let sign = if address.contains('?') { '&' } else { '?' };
-        if order.is_empty() {
-            address
-        } else {
-            format!("{address}{sign}order={order}")
-        }
-    };
+    let mut turned = query.address("order", None);
+    add_parameter(&mut turned, "order", order);
     html! {
         table.runs id="runs" {
             caption.vh { "Runs, " (if query.oldest { "oldest" } else { "newest" }) " first" }

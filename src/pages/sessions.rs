@@ -24,7 +24,7 @@ use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::sessions::{RUNS, SESSION_SORTS, SessionListed, sort};
-use crate::web::url::percent_encoded;
+use crate::web::url::{add_parameter, percent_encoded};
 
 /// Sessions per page.
 const PAGE: usize = 100;
@@ -114,22 +114,18 @@ impl Asking {
 
     /// The address of the list in another order, or after a session.
     fn address(&self, sort: &str, after: Option<&SessionCursor>) -> String {
-        let path = if self.compare.is_some() { "/compare/sessions" } else { "/sessions" };
-        let after = after.map(|after| format!("{}.{}", after.last_start, percent_encoded(&after.session)));
-        let pairs = [
-            ("a", self.compare.clone().unwrap_or_default()),
-            ("q", self.words.clone()),
-            ("sort", sort.to_owned()),
-            ("failed", if self.failed { "1" } else { "" }.to_owned()),
-            ("after", after.unwrap_or_default()),
-        ];
-        let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
-        let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
-        if pairs.is_empty() {
-            path.to_owned()
-        } else {
-            format!("{path}?{}", pairs.join("&"))
+        let mut address = if self.compare.is_some() { "/compare/sessions" } else { "/sessions" }.to_owned();
+        let after = after.map(lists::cursor_text);
+        for (name, value) in [
+            ("a", self.compare.as_deref().unwrap_or_default()),
+            ("q", &self.words),
+            ("sort", sort),
+            ("failed", if self.failed { "1" } else { "" }),
+            ("after", after.as_deref().unwrap_or_default()),
+        ] {
+            add_parameter(&mut address, name, value);
         }
+        address
     }
 }
 
@@ -281,7 +277,7 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
                         span { "run " (at + 1) }
                         span { (time(listed.start_unix_nano, 0)) }
                         @if let Some(took) = took(listed) { span { (elapsed(took)) } }
-                        span { (many(usize::try_from(summary.model_calls).unwrap_or(usize::MAX), "model call")) ", " (many(usize::try_from(summary.tool_calls).unwrap_or(usize::MAX), "tool call")) }
+                        span { (many(summary.model_calls, "model call")) ", " (many(summary.tool_calls, "tool call")) }
                         @if let Some(input) = summary.input_tokens { span { (short(input)) " in" @if let Some(output) = summary.output_tokens { ", " (short(output)) " out" } } }
                         a.r8 href={ "/runs/" (listed.trace_id) "/conversation" } { "Conversation" }
                     }

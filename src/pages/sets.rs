@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use maud::{Markup, html};
 
 use super::asking::parameter;
-use super::differences::{cells, figure, numbers, prompts, to_usize, totals};
+use super::differences::{cells, figure, numbers, prompts, totals};
 use super::each::each_run;
 use super::frame::{self, Place};
 use super::query::Query;
@@ -96,7 +96,7 @@ impl Sides {
 }
 
 /// The page: the choice of two sets, and their comparison once both are chosen.
-pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+pub(super) fn page(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let sides = Sides::of(asked)?;
     let fault = sides.fault();
     let is_chosen = fault.is_none() && !sides.left.is_empty() && !sides.right.is_empty();
@@ -124,10 +124,7 @@ pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
 
 /// Sets offered for the first runs of the list: by version, model and label.
 fn offered(list: &Query, web: &Web, answer: &mut Answer) -> Result<BTreeSet<String>, Problem> {
-    let found = list.find(web, answer)?;
-    if let Some(fault) = found.fault {
-        return Err(Problem::invalid(fault.why));
-    }
+    let found = list.find(web, answer)?.valid()?;
     let of = |field: &str, value: &str| (!value.contains(is_harmful)).then(|| format!("{field} = {}", quoted(value)));
     let mut sets = BTreeSet::new();
     for summary in found.runs.iter().map(|listed| &listed.summary) {
@@ -168,14 +165,14 @@ fn about(compared: &SetComparison, left_out: bool) -> Markup {
     let (one, other) = (&compared.left, &compared.right);
     html! {
         p.dim {
-            "Runs are paired by what was asked. A has " (many(to_usize(one.runs), "run")) ", " (count(one.failed)) " failed; B has "
-            (many(to_usize(other.runs), "run")) ", " (count(other.failed)) " failed."
+            "Runs are paired by what was asked. A has " (many(one.runs, "run")) ", " (count(one.failed)) " failed; B has "
+            (many(other.runs, "run")) ", " (count(other.failed)) " failed."
             @if compared.failed_only_left + compared.failed_only_right > 0 {
                 " Of the pairs " b { (count(compared.failed_only_right)) " failed only in B" } ", " (count(compared.failed_only_left)) " only in A."
             }
         }
         @if left_out { p.bad { "Only a part of the runs is compared; more are left out." } }
-        @if compared.without_key > 0 { p.dim { (many(to_usize(compared.without_key), "run")) " without a recorded question cannot be paired." } }
+        @if compared.without_key > 0 { p.dim { (many(compared.without_key, "run")) " without a recorded question cannot be paired." } }
     }
 }
 

@@ -37,11 +37,7 @@ pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer)
         .map(|step| OneSpan::of_step(web, loaded, step, answer))
         .transpose()?
         .flatten();
-    let about = About {
-        span: span.as_ref().and_then(|span| span.explained(web)),
-        served: true,
-        ..About::default()
-    };
+    let about = About::served(web, span.as_ref());
     Ok(view(&outline, shown, selected, &about))
 }
 

@@ -1,38 +1,23 @@
 //! Numbers, times and text as the pages write them.
 
-use std::borrow::Cow;
-
-use jiff::Timestamp;
-use jiff::tz::Offset;
 use maud::{Markup, html};
 
 use crate::operation::Kind;
-use crate::view::text::{block, harmless, one_line};
+use crate::span::UnixNanos;
+use crate::view::text::block;
+/// Text from others with its lines; control and bidirectional characters are escaped.
+pub(crate) use crate::view::text::harmless as plain;
+/// Text from others on one line, of so many characters at most.
+pub(crate) use crate::view::text::one_line as line;
 use crate::view::totals::Cost;
 
 /// Bytes of a value that a page shows; of the rest it gives only the size.
 pub(crate) const SHOWN: usize = 64 << 10;
 
-/// Text from others with its lines; control and bidirectional characters are escaped.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    harmless(text)
-}
-
 /// A time in UTC with this many digits of a second: `2026-11-23 04:00:10.191`.
 pub(crate) fn when(nanos: u64, digits: usize) -> String {
-    let Ok(time) = Timestamp::from_nanosecond(nanos.into()) else {
-        return String::new();
-    };
-    let time = Offset::UTC.to_datetime(time);
-    let mut text = format!(
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
-        time.year(),
-        time.month(),
-        time.day(),
-        time.hour(),
-        time.minute(),
-        time.second()
-    );
+    let text = UnixNanos(nanos).rfc3339().replace('T', " ");
+    let mut text = text.get(..19).unwrap_or_default().to_owned();
     if digits > 0 {
         let fraction = format!("{:09}", nanos % 1_000_000_000);
         text.push('.');
@@ -104,18 +89,14 @@ pub(crate) fn bytes(number: usize) -> String {
 }
 
 /// `1 step`, `2 000 steps`.
-pub(crate) fn many(number: usize, what: &str) -> String {
+pub(crate) fn many(number: impl TryInto<u64>, what: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     let ending = match (number, what.ends_with('s')) {
         (1, _) => "",
         (_, true) => "es",
         (_, false) => "s",
     };
-    format!("{} {what}{ending}", count(number as u64))
-}
-
-/// At most `most` characters of a text on one line.
-pub(crate) fn line(text: &str, most: usize) -> String {
-    one_line(text, most)
+    format!("{} {what}{ending}", count(number))
 }
 
 /// The beginning of a text from others, at most `most` bytes, and its full size if that is not all.

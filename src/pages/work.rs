@@ -24,8 +24,8 @@ use crate::web::work::{SHARE_SORTS, Share, Shares};
 const ROWS: usize = 60;
 
 /// The page for one run.
-pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let loaded = Loaded::of(web, id, answer)?;
+pub(super) fn of_run(web: &Web, id: String, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, &id, answer)?;
     let mut shares = [(); BY.len()].map(|()| Shares::default());
     for ((_, by), shares) in BY.iter().zip(&mut shares) {
         shares.add(loaded.run()?, *by);
@@ -37,7 +37,7 @@ pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) ->
 }
 
 /// The page for the runs of a list, within the time limit of a search.
-pub(super) fn of_list(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+pub(super) fn of_list(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let query = Query::of_more(asked, &["sort"])?;
     let list = query.address("", None);
     let own = query.address_of("/work", "", None);

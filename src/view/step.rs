@@ -20,6 +20,11 @@ pub(crate) fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     name.filter(|name| !name.trim().is_empty()).unwrap_or(&operation.name)
 }
 
+/// Whether this is the step's id, or the first digits of its span's.
+pub(crate) fn has_id(step: &Step, wanted: &str) -> bool {
+    step.id == wanted || step.span_id.is_some_and(|span| span.to_string().starts_with(wanted))
+}
+
 /// Nanoseconds from the start of the run.
 pub(crate) fn offset(run: &Run, at: UnixNanos) -> u64 {
     at.0.saturating_sub(run.started_at.0)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use hyper::Response;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::reply::{Problem, json_reply};
 use super::service::Web;
@@ -47,14 +47,31 @@ impl Deletion {
 
     /// The answer: how much was, or would be, deleted.
     pub(crate) fn answer(&self, deleted: &Deleted) -> Response<Body> {
-        let answer = json!({
-            "traces": deleted.traces.len(),
-            "spans": deleted.spans,
-            "log_records": deleted.log_records,
-            "bytes": deleted.bytes,
-            "dry_run": self.dry_run,
-        });
-        json_reply(answer.to_string())
+        json_reply(serde_json::to_string(&Amount::of(deleted, self.dry_run)).unwrap_or_default())
+    }
+}
+
+/// How much was deleted.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Amount {
+    pub(crate) traces: usize,
+    pub(crate) spans: u64,
+    pub(crate) log_records: u64,
+    /// Size of messages, before compression.
+    pub(crate) bytes: u64,
+    /// Whether it was only counted.
+    dry_run: bool,
+}
+
+impl Amount {
+    pub(crate) fn of(deleted: &Deleted, dry_run: bool) -> Self {
+        Self {
+            traces: deleted.traces.len(),
+            spans: deleted.spans,
+            log_records: deleted.log_records,
+            bytes: deleted.bytes,
+            dry_run,
+        }
     }
 }
 
@@ -79,13 +96,7 @@ impl Web {
             if !deleted.is_empty() {
                 return Ok(deleted);
             }
-            Err(match &what {
-                Unwanted::Trace(id) => single::no_trace(&self, *id),
-                Unwanted::Session(session) => match self.store.deleted(&what)? {
-                    Some(before) => Problem::deleted(&format!("session {session}"), before),
-                    None => Problem::not_found(format!("there is no session {session}")),
-                },
-            })
+            Err(single::missing(&self, &what))
         });
         work.await
             .unwrap_or_else(|_| Err(Problem::internal("the deletion failed in an unexpected way")))

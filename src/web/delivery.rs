@@ -61,6 +61,13 @@ struct DeliveryState {
     waker: Option<Waker>,
 }
 
+impl DeliveryState {
+    /// Wakes the connection, if it waits.
+    fn wake(&mut self) {
+        self.waker.take().into_iter().for_each(Waker::wake);
+    }
+}
+
 /// How the answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerEnd {
@@ -97,9 +104,7 @@ impl Delivery {
         state.is_left = true;
         let waiting: usize = state.waiting.drain(..).map(|chunk| chunk.len()).sum();
         self.less(&mut state, waiting);
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        state.wake();
     }
 
     fn less(&self, state: &mut DeliveryState, bytes: usize) {
@@ -132,9 +137,7 @@ impl Delivery {
         }
         state.outstanding += part.len();
         state.waiting.push_back(part);
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        state.wake();
         Ok(())
     }
 
@@ -144,9 +147,7 @@ impl Delivery {
         if state.made.is_none() {
             state.made = Some(AnswerEnd::InPart);
             self.less(&mut state, 0);
-            if let Some(waker) = state.waker.take() {
-                waker.wake();
-            }
+            state.wake();
         }
     }
 
@@ -156,9 +157,7 @@ impl Delivery {
         state.made = Some(if is_whole { AnswerEnd::Whole } else { AnswerEnd::InPart });
         state.reservation = Some(reservation);
         self.less(&mut state, 0);
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        state.wake();
     }
 
     /// Whether the client has something to read, and how many bytes it has read.

@@ -12,7 +12,7 @@ use axum::body::Body;
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
 
@@ -27,7 +27,7 @@ use crate::otlp::encode;
 use crate::run::annotations::{ANNOTATED_AT, ANNOTATOR, WITHDRAWN};
 use crate::run::{Observed, Run, Step};
 use crate::span::{ANNOTATION_SCOPE, Resource, Scope, Span, SpanId, TraceId};
-use crate::store;
+use crate::store::{self, Unwanted};
 
 /// Maximum characters of a name, a label and the author.
 const SHORT: usize = 200;
@@ -115,10 +115,7 @@ impl NewEvaluation {
     }
 
     fn check(&self) -> Result<(), Problem> {
-        let refuse = |field: &str, message: String| {
-            let details = Map::from_iter([("field".to_owned(), Value::from(field))]);
-            Err(Problem::validation(message, details))
-        };
+        let refuse = |field: &str, message: String| Err(Problem::of_field(field, message));
         let says = self.score.is_some() || self.label.is_some() || self.explanation.is_some();
         match (says, self.withdraw) {
             (false, false) => return refuse("score", "an evaluation has a score, a label or an explanation".to_owned()),
@@ -171,9 +168,8 @@ impl Web {
 
 fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> Result<Judged, Problem> {
     let trace_id = single::trace_id(trace)?;
-    let row = web.store.row(trace_id)?.ok_or_else(|| single::no_trace(web, trace_id))?;
-    let built = single::built(web, &row, answer)?;
-    let run = built.run.as_ref().ok_or_else(|| single::no_trace(web, trace_id))?;
+    let built = single::built(web, &single::row(web, trace_id)?, answer)?;
+    let run = built.run.as_ref().ok_or_else(|| single::missing(web, &Unwanted::Trace(trace_id)))?;
     let (span, at) = annotation(run, &said)?;
     let answer = json!({
         "trace_id": trace_id.to_string(),

@@ -9,7 +9,7 @@ use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::{Observed, Run};
 use crate::span::UnixNanos;
-use crate::store::{self, Error, Filter, Read, Stored, TraceRow};
+use crate::store::{self, Error, Read, Stored, TraceRow};
 use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::Cost;
@@ -51,6 +51,11 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// Nanoseconds from the first start to the last end; `None`: nothing has ended.
+    pub(crate) fn took(&self) -> Option<u64> {
+        (self.end_unix_nano > 0).then(|| self.end_unix_nano.saturating_sub(self.start_unix_nano))
+    }
+
     /// Size of the names in it, which may be long.
     pub(crate) fn names(&self) -> usize {
         let Self {
@@ -329,41 +334,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     found.into_list().map(str::to_owned).collect()
 }
 
-/// The traces that match a filter, with what the agent did in each, computed once for each revision.
-///
-/// # Errors
-///
-/// The store cannot be read.
-pub fn list(store: &dyn Read, vocabulary: &Vocabulary, filter: &Filter) -> Result<Vec<Listed>, Error> {
-    let rows = store.list(filter)?;
-    rows.into_iter().map(|row| listed(store, vocabulary, row)).collect()
-}
-
-/// The same, without what the agent did.
-///
-/// # Errors
-///
-/// The store cannot be read.
-pub fn bare(store: &dyn Read, filter: &Filter) -> Result<Vec<Listed>, Error> {
-    let rows = store.list(filter)?.into_iter();
-    Ok(rows.map(|row| with_summary(row, Summary::default())).collect())
-}
-
-fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
-    let summary = match kept(store, vocabulary, &row)? {
-        Some(summary) => summary,
-        None => computed(store, vocabulary, &row)?,
-    };
-    Ok(with_summary(row, summary))
-}
-
-/// What the agent did in a trace, computed now.
-fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result<Summary, Error> {
-    let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
-    Ok(summarised(store, vocabulary, row, stored))
-}
-
-/// The same for a trace that was read. The result is stored unless it depends on time.
+/// What the agent did in a trace that was read. The result is stored unless it depends on time.
 pub(crate) fn summarised(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, stored: Stored) -> Summary {
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));

@@ -1,16 +1,16 @@
 //! Lists of traces and of sessions, page by page.
 
-use serde::Serialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::listing::{self, Listed, Summary};
 use super::reply::{Outcome, Problem};
-use super::request::Asked;
+use super::request::{Asked, number};
 use super::service::Web;
 use super::sessions::{SessionListed, SessionSummary};
 use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
+use crate::span::TraceId;
 use crate::store::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Unwanted};
 
 /// Default length of a list.
@@ -21,12 +21,6 @@ const MAX_LENGTH: usize = 1_000;
 pub(crate) const NAME_BYTES: usize = 1 << 20;
 /// Memory for building a list.
 pub(crate) const MEMORY: usize = 8 << 20;
-
-fn number(name: &str, value: &str) -> Result<u64, Problem> {
-    value
-        .parse::<u64>()
-        .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
-}
 
 fn limit(value: &str) -> Result<usize, Problem> {
     match usize::try_from(number("limit", value)?) {
@@ -42,7 +36,7 @@ fn id(digits: &str) -> Result<IdPrefix, Problem> {
     IdPrefix::parse(digits).ok_or_else(|| Problem::invalid(format!("id={digits} is not 32 hexadecimal digits, or the first of them")))
 }
 
-pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn traces(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut filter = Filter {
         limit: Some(DEFAULT_LENGTH),
         name_bytes: Some(NAME_BYTES),
@@ -107,14 +101,25 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
 }
 
 /// A page of the list. Losses and deletions are included if there are any.
-#[derive(Serialize)]
-struct TracePage {
-    traces: Vec<Listed>,
-    next: Option<String>,
-    #[serde(skip_serializing_if = "is_zero")]
-    lost_records: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    deleted_traces: u64,
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TracePage {
+    pub(crate) traces: Vec<Listed>,
+    /// Where the next page begins.
+    pub(crate) next: Option<String>,
+    /// Number of acknowledged records that are lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) lost_records: u64,
+    /// Number of the requested session's traces that were deleted on request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) deleted_traces: u64,
+}
+
+/// A page of the list of sessions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SessionPage {
+    pub(crate) sessions: Vec<SessionListed>,
+    /// Where the next page begins.
+    pub(crate) next: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -153,18 +158,23 @@ pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<List
     Ok(Some(listing::with_summary(row.clone(), summary)))
 }
 
+/// The row of a listed trace, if it is still there.
+pub(crate) fn row_of(web: &Web, listed: &Listed) -> Result<Option<TraceRow>, Problem> {
+    let id = TraceId::from_hex(&listed.trace_id);
+    Ok(id.map_or(Ok(None), |id| web.store.row(id))?)
+}
+
 /// Adds what the agent did. The memory for this is released before the next trace.
 pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
     if let Some(summary) = listing::kept(&*web.store, &web.vocabulary, &row)? {
         web.facets.put(&row, &summary);
         return Ok(listing::with_summary(row, summary));
     }
-    let built = single::built(web, &row, answer);
+    let built = single::built_if_it_fits(web, &row, answer);
     answer.shrink_to(MEMORY);
-    let summary = match built {
-        Err(problem) if problem.is_too_large() => Summary::too_large(),
-        built => {
-            let built = built?;
+    let summary = match built? {
+        None => Summary::too_large(),
+        Some(built) => {
             let summary = built.run.as_ref().map(Summary::of).unwrap_or_default();
             if built.is_settled() {
                 listing::keep(&*web.store, &row, &summary);
@@ -176,7 +186,7 @@ pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Li
     Ok(listing::with_summary(row, summary))
 }
 
-pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn sessions(web: &Web, (): (), asked: &Asked, answer: &mut Answer) -> Outcome {
     let (mut most, mut after, mut summaries) = (DEFAULT_LENGTH, None, true);
     for (name, value) in query_pairs(asked.query()) {
         match name.as_str() {
@@ -201,10 +211,7 @@ pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
         full |= last + 1 < rows.len();
         rows.truncate(last + 1);
     }
-    let next = rows
-        .last()
-        .filter(|_| full)
-        .map(|row| format!("{}.{}", row.last_start, percent_encoded(&row.session)));
+    let next = rows.last().filter(|_| full).map(|row| cursor_text(&row.cursor()));
     let mut sessions = Vec::with_capacity(rows.len());
     for row in rows {
         sessions.push(if summaries {
@@ -213,7 +220,7 @@ pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
             SessionListed::bare(row)
         });
     }
-    answer.json(&json!({ "sessions": sessions, "next": next }))
+    answer.json(&SessionPage { sessions, next })
 }
 
 /// A session, with what its runs did.
@@ -226,6 +233,11 @@ pub(crate) fn session_listed(web: &Web, row: SessionRow, answer: &mut Answer) ->
     }
     session.summary = SessionSummary::of(&runs);
     Ok(session)
+}
+
+/// A place in the list of sessions, as `next` and `after` have it.
+pub(crate) fn cursor_text(SessionCursor { last_start, session }: &SessionCursor) -> String {
+    format!("{last_start}.{}", percent_encoded(session))
 }
 
 pub(crate) fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {

@@ -47,7 +47,7 @@ pub(crate) mod work;
 mod write;
 
 pub(crate) use blocks::cost_of_blocks;
-pub(crate) use deletion::Deletion;
+pub(crate) use deletion::{Amount, Deletion};
 pub use delivery::GivenUp;
 pub(crate) use delivery::SlowClient;
 pub(crate) use evaluation::{EVALUATION_BYTES, annotation};

@@ -3,7 +3,7 @@
 use std::io;
 
 use axum::body::Body;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -29,11 +29,8 @@ pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
-    challenge: Option<&'static str>,
-    /// The allowed methods.
-    allow: Option<&'static str>,
-    /// Seconds after which to retry.
-    retry: Option<u64>,
+    /// A further header of the answer.
+    header: Option<(HeaderName, HeaderValue)>,
     /// Further details of the error.
     details: Box<Map<String, Value>>,
 }
@@ -44,11 +41,24 @@ impl Problem {
             status,
             code,
             message: message.into(),
-            challenge: None,
-            allow: None,
-            retry: None,
+            header: None,
             details: Box::default(),
         }
+    }
+
+    /// With the number of seconds after which to retry.
+    fn retry(self, seconds: u64) -> Self {
+        self.with(RETRY_AFTER, seconds.into())
+    }
+
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    fn detailed(mut self, details: Map<String, Value>) -> Self {
+        *self.details = details;
+        self
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -57,11 +67,8 @@ impl Problem {
 
     /// The requested data was deleted on request.
     pub(crate) fn deleted(what: &str, before: DeletedBefore) -> Self {
-        let details = [("deleted_unix_nano".to_owned(), before.time.into())];
-        Self {
-            details: Box::new(details.into_iter().collect()),
-            ..Self::new(StatusCode::GONE, "DELETED", format!("{what} was deleted on request"))
-        }
+        let problem = Self::new(StatusCode::GONE, "DELETED", format!("{what} was deleted on request"));
+        problem.detailed(Map::from_iter([("deleted_unix_nano".to_owned(), before.time.into())]))
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -79,17 +86,11 @@ impl Problem {
 
     /// The requested data is damaged on disk.
     pub(crate) fn damaged(message: impl Into<String>) -> Self {
-        Self {
-            code: "DAMAGED",
-            ..Self::internal(message)
-        }
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DAMAGED", message)
     }
 
     pub(crate) fn refused(refusal: Refusal) -> Self {
-        let busy = |code, message: &str| Self {
-            retry: Some(1),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
-        };
+        let busy = |code, message: &str| Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry(1);
         match refusal {
             Refusal::Busy => busy("BUSY", "the server is busy with other requests; try again"),
             Refusal::Cancelled => busy(
@@ -140,14 +141,8 @@ impl Problem {
             GET_AND_DELETE => "use GET or DELETE",
             _ => "use POST or GET",
         };
-        Self {
-            allow: Some(allow),
-            ..Self::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "METHOD_NOT_ALLOWED",
-                format!("{method} is not allowed here; {others}"),
-            )
-        }
+        let message = format!("{method} is not allowed here; {others}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message).with(ALLOW, HeaderValue::from_static(allow))
     }
 
     pub(crate) fn denied(denied: &Denied) -> Self {
@@ -155,10 +150,7 @@ impl Problem {
             Denied::NoRight { .. } => (StatusCode::FORBIDDEN, "FORBIDDEN"),
             _ => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
         };
-        Self {
-            challenge: Some(denied.challenge()),
-            ..Self::new(status, code, denied.to_string())
-        }
+        Self::new(status, code, denied.to_string()).with(WWW_AUTHENTICATE, HeaderValue::from_static(denied.challenge()))
     }
 
     pub(crate) fn forbidden(message: String) -> Self {
@@ -176,18 +168,17 @@ impl Problem {
         if let Some(index) = index {
             details.insert("index".to_owned(), index.into());
         }
-        Self {
-            details: Box::new(details),
-            ..Self::new(status, refusal.code.name(), refusal.message)
-        }
+        Self::new(status, refusal.code.name(), refusal.message).detailed(details)
     }
 
     /// The submitted data is well-formed but breaks a rule at this place.
     pub(crate) fn validation(message: impl Into<String>, details: Map<String, Value>) -> Self {
-        Self {
-            details: Box::new(details),
-            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION", message)
-        }
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION", message).detailed(details)
+    }
+
+    /// The same for a field.
+    pub(crate) fn of_field(field: &str, message: impl Into<String>) -> Self {
+        Self::validation(message, Map::from_iter([("field".to_owned(), field.into())]))
     }
 
     /// Blocks cannot be added to this trace.
@@ -206,9 +197,10 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE => "NOT_STORED",
             _ => "INVALID",
         };
-        Self {
-            retry,
-            ..Self::new(status, code, message)
+        let problem = Self::new(status, code, message);
+        match retry {
+            Some(seconds) => problem.retry(seconds),
+            None => problem,
         }
     }
 
@@ -217,10 +209,7 @@ impl Problem {
         if let store::Error::Deleted { .. } = error {
             return Self::new(StatusCode::GONE, "DELETED", error.to_string());
         }
-        Self {
-            retry: Some(3),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_STORED", error.to_string())
-        }
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_STORED", error.to_string()).retry(3)
     }
 
     pub(crate) fn reply(&self) -> Response<Body> {
@@ -232,15 +221,7 @@ impl Problem {
         }});
         let mut response = json_reply(body.to_string());
         *response.status_mut() = self.status;
-        if let Some(seconds) = self.retry {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if let Some(allow) = self.allow {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-        }
-        if let Some(challenge) = self.challenge {
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-        }
+        response.headers_mut().extend(self.header.clone());
         response
     }
 }

@@ -105,6 +105,13 @@ impl Asked {
     }
 }
 
+/// Parses a number of a query.
+pub(super) fn number(name: &str, value: &str) -> Result<u64, Problem> {
+    value
+        .parse::<u64>()
+        .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
+}
+
 /// Whether a client accepts gzip, that is, with a weight other than 0.
 pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let named = headers

@@ -26,20 +26,14 @@ pub fn routes() -> Vec<Route> {
         openapi::READY.bare(get(readyz)),
         openapi::OPENAPI.bare(get(of_openapi)),
         openapi::METRICS.bare(get(metrics)),
-        openapi::TRACES.reads(|web, (), asked, answer| lists::traces(web, asked, answer)),
-        openapi::TRACE.reads(|web, id: String, _, answer| single::trace(web, &id, answer)),
-        openapi::TRACE_DOCUMENT
-            .reads(|web, (id, format): (String, String), asked, answer| single::trace_document(web, &id, &format, asked, answer)),
-        openapi::SESSIONS.reads(|web, (), asked, answer| lists::sessions(web, asked, answer)),
+        openapi::TRACES.reads(lists::traces),
+        openapi::TRACE.reads(single::trace),
+        openapi::TRACE_DOCUMENT.reads(single::trace_document),
+        openapi::SESSIONS.reads(lists::sessions),
         openapi::SESSION.bare(MethodRouter::new()),
-        openapi::SESSION_DOCUMENT.reads(|web, (session, format): (String, String), asked, answer| {
-            single::session_document(web, &session, &format, asked, answer)
-        }),
-        openapi::BLOCKS.reads(|web, (organization, id): (String, String), asked, answer| {
-            blocks::blocks(web, &organization, &id, false, asked, answer)
-        }),
-        openapi::STITCHED_BLOCKS
-            .reads(|web, (organization, id): (String, String), asked, answer| blocks::blocks(web, &organization, &id, true, asked, answer)),
+        openapi::SESSION_DOCUMENT.reads(single::session_document),
+        openapi::BLOCKS.reads(|web, named, asked, answer| blocks::blocks(web, named, false, asked, answer)),
+        openapi::STITCHED_BLOCKS.reads(|web, named, asked, answer| blocks::blocks(web, named, true, asked, answer)),
         openapi::IMPORT.bare(MethodRouter::new()),
         openapi::IMPORT_OF_FORMAT.bare(MethodRouter::new()),
         openapi::EVALUATIONS.bare(MethodRouter::new()),

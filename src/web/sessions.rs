@@ -134,10 +134,7 @@ pub(crate) const SESSION_SORTS: &[Sort<SessionListed>] = &[
 /// The orders of runs.
 pub(crate) const RUN_SORTS: &[Sort<Listed>] = &[
     ("started", |listed| Some(listed.start_unix_nano as f64)),
-    ("took", |listed| {
-        let ended = listed.end_unix_nano > 0;
-        ended.then(|| listed.end_unix_nano.saturating_sub(listed.start_unix_nano) as f64)
-    }),
+    ("took", |listed| listed.took().map(|nanos| nanos as f64)),
     ("tokens", |listed| tokens(listed.summary.input_tokens, listed.summary.output_tokens)),
     ("cost", |listed| listed.summary.cost_usd),
     ("reward", |listed| listed.summary.reward),

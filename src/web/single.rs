@@ -9,7 +9,7 @@ use super::cost::{self, Purpose};
 use super::places::Places;
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
-use super::request::Asked;
+use super::request::{Asked, number};
 use super::runs::{BuildResult, Built};
 use super::service::Web;
 use super::url::query_pairs;
@@ -34,13 +34,22 @@ pub(crate) fn trace_id(text: &str) -> Result<TraceId, Problem> {
         .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 
-/// Why there is no such trace.
-pub(crate) fn no_trace(web: &Web, id: TraceId) -> Problem {
-    match web.store.deleted(&Unwanted::Trace(id)) {
-        Ok(Some(before)) => Problem::deleted(&format!("trace {id}"), before),
-        Ok(None) => Problem::not_found(format!("there is no trace {id}")),
+/// Why there is no such trace or session.
+pub(crate) fn missing(web: &Web, what: &Unwanted) -> Problem {
+    let name = match what {
+        Unwanted::Trace(id) => format!("trace {id}"),
+        Unwanted::Session(session) => format!("session {session}"),
+    };
+    match web.store.deleted(what) {
+        Ok(Some(before)) => Problem::deleted(&name, before),
+        Ok(None) => Problem::not_found(format!("there is no {name}")),
         Err(error) => error.into(),
     }
+}
+
+/// The row of a trace in the index.
+pub(crate) fn row(web: &Web, id: TraceId) -> Result<TraceRow, Problem> {
+    web.store.row(id)?.ok_or_else(|| missing(web, &Unwanted::Trace(id)))
 }
 
 /// Why a trace was not read.
@@ -67,14 +76,13 @@ impl From<Unread> for Problem {
     }
 }
 
-/// All of one trace, within the memory limit. `bytes`: size of everything read for this request.
-fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
+/// Reads the store within the memory limit: `read` gets a function that reserves bytes, and whose failure stops the reading.
+pub(crate) fn within<T>(
+    answer: &mut Allowance,
+    read: impl FnOnce(&mut dyn FnMut(usize) -> Result<(), Error>) -> Result<T, Error>,
+) -> Result<T, Unread> {
     let mut refusal: Option<Refusal> = None;
-    let is_small = cost::of_small(bytes).is_some();
-    let read = store.read_trace_while(id, &mut |kind, message| {
-        // Records that belong only to the session are not part of the trace's size.
-        let is_counted = is_small && kind != ChunkKind::LooseLogs;
-        let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
+    let read = read(&mut |bytes| {
         answer.reserve(bytes).map_err(|refused| {
             refusal = Some(refused);
             Error::Cancelled
@@ -86,6 +94,18 @@ fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: 
     }
 }
 
+/// All of one trace, within the memory limit. `bytes`: size of everything read for this request.
+fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
+    let is_small = cost::of_small(bytes).is_some();
+    within(answer, |reserve| {
+        store.read_trace_while(id, &mut |kind, message| {
+            // Records that belong only to the session are not part of the trace's size.
+            let is_counted = is_small && kind != ChunkKind::LooseLogs;
+            reserve(if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) })
+        })
+    })
+}
+
 /// The same for a single trace; `None`: there is none.
 pub(crate) fn stored_alone(store: &dyn Store, id: TraceId, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
     let Some(row) = store.row(id).map_err(Unread::Store)? else {
@@ -95,10 +115,15 @@ pub(crate) fn stored_alone(store: &dyn Store, id: TraceId, purpose: Purpose, ans
     stored(store, id, row.bytes, purpose, answer)
 }
 
+/// The spans and log records of a trace as received.
+pub(crate) fn stored_of(web: &Web, id: TraceId, answer: &mut Answer) -> Result<Stored, Problem> {
+    let stored = stored_alone(&*web.store, id, Purpose::Spans, answer)?;
+    stored.ok_or_else(|| missing(web, &Unwanted::Trace(id)))
+}
+
 /// Writes one object with both signals, which `convert` can read.
-pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
-    let id = trace_id(id)?;
-    let stored = stored_alone(&*web.store, id, Purpose::Spans, answer)?.ok_or_else(|| no_trace(web, id))?;
+pub(crate) fn trace(web: &Web, id: String, _: &Asked, answer: &mut Answer) -> Outcome {
+    let stored = stored_of(web, trace_id(&id)?, answer)?;
     Ok(json::write_trace(&stored.spans, &stored.logs, &stored.damaged, answer)?)
 }
 
@@ -125,11 +150,7 @@ impl Wanted {
             filter: Filter::default(),
         };
         for (name, value) in query_pairs(asked.query()) {
-            let time = || {
-                value
-                    .parse()
-                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
-            };
+            let time = || number(&name, &value);
             match (name.as_str(), value.as_str()) {
                 ("documents", "array") => wanted.sequence = Sequence::Array,
                 ("documents", "ndjson") => wanted.sequence = Sequence::Lines,
@@ -198,7 +219,8 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result
     let id = row.trace_id;
     web.runs.get(id, row.revision, answer, |answer| {
         answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
-        let stored = stored(&*web.store, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(web, id))?;
+        let stored = stored(&*web.store, id, row.bytes, Purpose::Document, answer)?;
+        let stored = stored.ok_or_else(|| missing(web, &Unwanted::Trace(id)))?;
         answer.check()?;
         let places = Places::of(&stored, web.store.chunks_of(id).unwrap_or_default());
         answer.reserve(places.bytes())?;
@@ -211,10 +233,17 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result
     })
 }
 
-/// The same for a document; fails unless an agent did something in the run.
+/// The same; `None`: reading it takes more memory than there is.
+pub(crate) fn built_if_it_fits(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result<Option<Arc<Built>>, Problem> {
+    match built(web, row, answer) {
+        Err(problem) if problem.is_too_large() => Ok(None),
+        built => built.map(Some),
+    }
+}
+
+/// The run for a document; fails unless an agent did something in the run.
 pub(crate) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
-    let row = web.store.row(id)?.ok_or_else(|| no_trace(web, id))?;
-    let built = built(web, &row, answer)?;
+    let built = built(web, &row(web, id)?, answer)?;
     wanted.check(id, &built.damaged)?;
     match built.work() {
         Some(_) => Ok(built),
@@ -229,17 +258,17 @@ pub(crate) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
     documents::format(id).map_err(|unknown| Problem::not_found(unknown.to_string()))
 }
 
-pub(crate) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let format = format_of(format)?;
+pub(crate) fn trace_document(web: &Web, (id, format): (String, String), asked: &Asked, answer: &mut Answer) -> Outcome {
+    let format = format_of(&format)?;
     let wanted = Wanted::of(web, asked, false)?;
-    let built = run_of(web, trace_id(id)?, &wanted, answer)?;
+    let built = run_of(web, trace_id(&id)?, &wanted, answer)?;
     wanted.write(format, built.work().map_or(&[], std::slice::from_ref), answer)
 }
 
-pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let format = format_of(format)?;
+pub(crate) fn session_document(web: &Web, (session, format): (String, String), asked: &Asked, answer: &mut Answer) -> Outcome {
+    let format = format_of(&format)?;
     let wanted = Wanted::of(web, asked, true)?;
-    let runs = runs_of_session(web, session, &wanted, answer)?;
+    let runs = runs_of_session(web, &session, &wanted, answer)?;
     wanted.write(format, &runs, answer)
 }
 
@@ -253,13 +282,11 @@ pub(crate) fn runs_of_session(web: &Web, session: &str, wanted: &Wanted, answer:
         ..wanted.filter.clone()
     };
     let rows = web.store.list(&filter)?;
-    let deleted = web.store.deleted(&Unwanted::Session(session.to_owned()))?;
+    let unwanted = Unwanted::Session(session.to_owned());
     if rows.is_empty() {
-        return Err(match deleted {
-            Some(before) => Problem::deleted(&format!("session {session}"), before),
-            None => Problem::not_found(format!("there is no session {session}")),
-        });
+        return Err(missing(web, &unwanted));
     }
+    let deleted = web.store.deleted(&unwanted)?;
     answer.lacks_traces(deleted.map_or(0, |deleted| deleted.traces));
     let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
     let small = cost::of_small(bytes).unwrap_or_default();

@@ -22,6 +22,14 @@ pub fn percent_decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
 
+/// Adds a parameter to an address, unless it is empty.
+pub(crate) fn add_parameter(address: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        let sign = if address.contains('?') { '&' } else { '?' };
+        address.push_str(&format!("{sign}{name}={}", percent_encoded(value)));
+    }
+}
+
 /// The names and values in a query.
 pub(crate) fn query_pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()

@@ -53,10 +53,7 @@ impl Web {
         self.is_of(organization)?;
         if !trace.starts_with("tr_") || trace.len() <= 3 || trace.len() > LONGEST_NAME {
             let message = format!("a trace id is tr_ and 1 to {} bytes more", LONGEST_NAME - 3);
-            return Err(Problem::validation(
-                message,
-                [("field".to_owned(), "trace_id".into())].into_iter().collect(),
-            ));
+            return Err(Problem::of_field("trace_id", message));
         }
         let name = Name::of(trace);
         let posted = if body.len() <= SMALL {

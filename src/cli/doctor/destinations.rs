@@ -22,8 +22,7 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
             format!("add a [[forward]] table with project = \"{project}\""),
         );
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             let what = format!("destinations cannot be asked: {error}");
@@ -89,13 +88,10 @@ pub(super) fn removed(directory: &std::path::Path, found: &mut Findings) {
             );
             continue;
         };
-        let waiting = removed_segments(directory, progress.position());
-        if progress.removed_segments + waiting > 0 {
+        let removed = progress.removed_segments + removed_segments(directory, progress.position());
+        if removed > 0 {
             found.warning(
-                format!(
-                    "retention removed {} segments before {name} had them",
-                    progress.removed_segments + waiting
-                ),
+                format!("retention removed {removed} segments before {name} had them"),
                 "their spans are not sent to it",
                 "raise the limits of retention, or make the destination faster; see: spanbridge forward status",
             );
@@ -112,9 +108,6 @@ fn refused(destination: &Destination, failure: &Failure, found: &mut Findings) {
         Class::WrongScheme => "correct the scheme of its URL",
         Class::Overloaded | Class::Exhausted | Class::Server | Class::Request => "see the log of the destination",
     };
-    found.warning(
-        what,
-        "spans wait in the store until it accepts them; retention may remove them first",
-        mend,
-    );
+    let why = "spans wait in the store until it accepts them; retention may remove them first";
+    found.warning(what, why, mend);
 }

@@ -47,12 +47,8 @@ pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
         return None;
     };
     if !data.is_dir() {
-        let why = "serve needs a directory there";
-        found.wrong(
-            format!("{shown} is not a directory"),
-            why,
-            "pass another directory: serve --data-dir DIR",
-        );
+        let mend = "pass another directory: serve --data-dir DIR";
+        found.wrong(format!("{shown} is not a directory"), "serve needs a directory there", mend);
         return None;
     }
     let holder = processes::holder(directory);
@@ -80,11 +76,9 @@ fn writable(path: &Path) -> bool {
 fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {
     let (owner, me) = (data.uid(), geteuid().as_raw());
     if !writable(directory) {
+        let place = directory.display();
         found.wrong(
-            format!(
-                "this user cannot write to {} (its owner is user {owner}, this is user {me})",
-                directory.display()
-            ),
+            format!("this user cannot write to {place} (its owner is user {owner}, this is user {me})"),
             "serve does not start as this user; reading may fail too",
             format!(
                 "sudo -u '#{owner}' spanbridge doctor   (or: sudo chown -R {me} {})",
@@ -98,11 +92,9 @@ fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {
         .map(|(name, _)| name)
         .collect();
     if let Some(first) = others.first() {
+        let count = others.len();
         found.wrong(
-            format!(
-                "{} files belong to another user than the directory, for example {first}",
-                others.len()
-            ),
+            format!("{count} files belong to another user than the directory, for example {first}"),
             "a server that runs as the owner of the directory cannot write to them; a command that ran as root may have created them",
             format!("sudo chown -R {owner} {}", quoted(directory)),
         );

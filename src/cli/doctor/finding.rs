@@ -37,10 +37,11 @@ pub(super) struct Advice {
     pub(super) mend: String,
 }
 
-/// The findings of one check.
+/// The findings so far.
 #[derive(Debug)]
 pub(super) struct Findings {
-    check: &'static str,
+    /// The check that is running.
+    pub(super) check: &'static str,
     pub(super) list: Vec<Finding>,
 }
 

@@ -14,7 +14,6 @@ mod server;
 mod settings;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -26,9 +25,9 @@ use super::failure::{Failure, exit_status};
 use super::out;
 use super::settings_sources::Sources;
 use crate::access::{Grant, Project, Right};
-use crate::documents::Vocabulary;
 use crate::server::Config;
 use finding::{Finding, Findings, Status};
+use processes::Process;
 
 const EXAMPLES: &str = "\
 Without --acknowledge, doctor changes nothing. It can run next to a server. It reads the whole log and compares the index with \
@@ -86,13 +85,12 @@ impl Doctor {
     pub(super) fn run(self, command: &clap::Command) -> Result<ExitCode, Failure> {
         let findings = self.examine(command);
         let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
-        let printed = |source| Failure::Output { source };
         if self.json {
             let text = json!({ "version": env!("CARGO_PKG_VERSION"), "status": worst, "findings": findings });
-            out::json(text.to_string()).map_err(printed)?;
+            out::json(text.to_string())?;
         } else {
             for line in findings.iter().flat_map(Finding::lines) {
-                out::line(&line).map_err(printed)?;
+                out::line(&line)?;
             }
             let count = |status| findings.iter().filter(|finding| finding.status == status).count();
             let (wrong, warnings) = (count(Status::Wrong), count(Status::Warning));
@@ -106,110 +104,117 @@ impl Doctor {
     }
 
     fn examine(&self, command: &clap::Command) -> Vec<Finding> {
-        let mut all = Vec::new();
         let mut found = Findings::of("settings");
         let config = settings::check(&self.sources, command, &mut found);
         // Invalid settings are reported whatever was asked for: nothing else can be checked then.
-        if self.wants(Check::Settings) || config.is_none() {
-            all.append(&mut found.list);
-        }
-        if let Some(config) = &config {
-            self.examine_with(config, &mut all);
-        }
-        all
-    }
-
-    /// Reports the projects whose logs are examined, and configured ones without a log here: a copy may lack them.
-    fn examine_projects(&self, config: &Config, projects: &[Project], all: &mut Vec<Finding>) {
-        if !self.wants(Check::Log) {
-            return;
-        }
-        let mut found = Findings::of("log");
-        let names: Vec<String> = projects.iter().map(ToString::to_string).collect();
-        if !names.is_empty() {
-            found.ok(format!("of {}: {}", out::many(names.len() as u64, "project"), names.join(", ")));
-        }
-        // A token that only administers gives access to no spans.
-        let reaches_spans = |grant: &&Grant| grant.rights.iter().any(|right| *right != Right::Admin);
-        let grants = config.security.tokens.grants().filter(reaches_spans);
-        let granted: BTreeSet<&Project> = grants.map(|grant| &grant.project).collect();
-        for project in granted
-            .into_iter()
-            .filter(|project| !names.is_empty() && !projects.contains(project))
-        {
-            found.warning(
-                format!("there is no log of project {project} in {}", config.data_dir.display()),
-                "a token gives access to it; if this is a copy, its spans were not copied",
-                "copy all of the data directory's *.log files, also those in projects/ (docs: operating, backup)",
-            );
-        }
-        all.append(&mut found.list);
-    }
-
-    fn examine_store(&self, directory: &Path, vocabulary: &Vocabulary, running: bool, all: &mut Vec<Finding>) {
-        let mut found = Findings::of("log");
-        if self.acknowledge {
-            losses::acknowledge(directory, &mut found);
-        }
-        let kept = losses::kept(directory, &mut found);
-        if self.wants(Check::Log) {
-            losses::open(directory, &kept, &mut found);
-            losses::deletions(directory, &mut found);
-            records::log(directory, running, &kept, &mut found);
-        }
-        all.append(&mut found.list);
-        if self.wants(Check::Index) {
-            let mut found = Findings::of("index");
-            records::index(directory, running, &kept, vocabulary, &mut found);
-            all.append(&mut found.list);
-        }
-    }
-
-    fn examine_with(&self, config: &Config, all: &mut Vec<Finding>) {
-        let directory = &config.data_dir;
-        let mut found = Findings::of("directory");
-        let holder = directory::check(directory, &mut found);
-        let running = holder.is_some();
-        if self.wants(Check::Directory) {
-            all.append(&mut found.list);
-        }
-        if let Some(bucket) = config.bucket.as_ref().filter(|_| self.wants(Check::Bucket)) {
-            let mut found = Findings::of("bucket");
-            bucket::check(bucket, &mut found);
-            all.append(&mut found.list);
-        }
-        let projects = projects_in(directory);
-        self.examine_projects(config, &projects, all);
-        for project in &projects {
-            self.examine_store(&project.directory(directory), &config.vocabulary, running, all);
-        }
-        if self.wants(Check::Ports) {
-            let mut found = Findings::of("ports");
-            server::ports(config, holder.as_ref(), &mut found);
-            all.append(&mut found.list);
-        }
-        // An explicit request implies that the server should be running.
-        let asked = self.server.is_some() || self.only.contains(&Check::Server);
-        if self.wants(Check::Server) && (running || asked) {
-            let mut found = Findings::of("server");
-            let url = self.server.clone().unwrap_or_else(|| url_of(config));
-            let certificates = config.security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
-            server::answers(&url, certificates && self.server.is_none(), &mut found);
-            all.append(&mut found.list);
-        }
-        if self.wants(Check::Exporters) {
-            let mut found = Findings::of("exporters");
-            exporters::check(config, &mut found);
-            all.append(&mut found.list);
-        }
-        if self.wants(Check::Forward) && !config.forward.is_empty() {
-            let mut found = Findings::of("forward");
-            destinations::check(config, &mut found);
-            for project in &projects {
-                destinations::removed(&project.directory(directory), &mut found);
+        let Some(config) = config else { return found.list };
+        let keep = |found: &mut Findings, check, before| {
+            if !self.wants(check) {
+                found.list.truncate(before);
             }
-            all.append(&mut found.list);
+        };
+        keep(&mut found, Check::Settings, 0);
+        found.check = "directory";
+        let before = found.list.len();
+        let holder = directory::check(&config.data_dir, &mut found);
+        keep(&mut found, Check::Directory, before);
+        let of = Examined {
+            doctor: self,
+            projects: projects_in(&config.data_dir),
+            config,
+            holder,
+        };
+        for (check, name, run) in CHECKS {
+            if check.is_none_or(|check| self.wants(check)) {
+                found.check = name;
+                run(&of, &mut found);
+            }
         }
+        found.list
+    }
+}
+
+/// What is checked.
+struct Examined<'a> {
+    doctor: &'a Doctor,
+    config: Config,
+    projects: Vec<Project>,
+    /// The process that writes to the data directory.
+    holder: Option<Process>,
+}
+
+/// Adds the findings of a check.
+type Examine = fn(&Examined<'_>, &mut Findings);
+
+/// The checks besides those of the settings and the directory, on which they depend. Without a `Check` it always runs.
+const CHECKS: &[(Option<Check>, &str, Examine)] = &[
+    (Some(Check::Bucket), "bucket", |of, found| {
+        of.config.bucket.iter().for_each(|bucket| bucket::check(bucket, found));
+    }),
+    (Some(Check::Log), "log", projects),
+    (None, "log", |of, found| {
+        of.projects.iter().for_each(|project| store(of, project, found));
+    }),
+    (Some(Check::Ports), "ports", |of, found| {
+        server::ports(&of.config, of.holder.as_ref(), found)
+    }),
+    (Some(Check::Server), "server", responds),
+    (Some(Check::Exporters), "exporters", |of, found| exporters::check(&of.config, found)),
+    (Some(Check::Forward), "forward", |of, found| {
+        if !of.config.forward.is_empty() {
+            destinations::check(&of.config, found);
+            let directories = of.projects.iter().map(|project| project.directory(&of.config.data_dir));
+            directories.for_each(|directory| destinations::removed(&directory, found));
+        }
+    }),
+];
+
+/// Reports the projects whose logs are examined, and configured ones without a log here: a copy may lack them.
+fn projects(Examined { config, projects, .. }: &Examined<'_>, found: &mut Findings) {
+    if projects.is_empty() {
+        return;
+    }
+    let names: Vec<String> = projects.iter().map(ToString::to_string).collect();
+    found.ok(format!("of {}: {}", out::many(names.len(), "project"), names.join(", ")));
+    // A token that only administers gives access to no spans.
+    let reaches_spans = |grant: &&Grant| grant.rights.iter().any(|right| *right != Right::Admin);
+    let grants = config.security.tokens.grants().filter(reaches_spans);
+    let granted: BTreeSet<&Project> = grants.map(|grant| &grant.project).collect();
+    for project in granted.into_iter().filter(|project| !projects.contains(project)) {
+        found.warning(
+            format!("there is no log of project {project} in {}", config.data_dir.display()),
+            "a token gives access to it; if this is a copy, its spans were not copied",
+            "copy all of the data directory's *.log files, also those in projects/ (docs: operating, backup)",
+        );
+    }
+}
+
+/// The log and the index of a project.
+fn store(of: &Examined<'_>, project: &Project, found: &mut Findings) {
+    let (directory, running) = (&project.directory(&of.config.data_dir), of.holder.is_some());
+    found.check = "log";
+    if of.doctor.acknowledge {
+        losses::acknowledge(directory, found);
+    }
+    let kept = losses::kept(directory, found);
+    if of.doctor.wants(Check::Log) {
+        losses::open(directory, &kept, found);
+        losses::deletions(directory, found);
+        records::log(directory, running, &kept, found);
+    }
+    if of.doctor.wants(Check::Index) {
+        found.check = "index";
+        records::index(directory, running, &kept, &of.config.vocabulary, found);
+    }
+}
+
+/// Whether the server responds. An explicit request implies that it should be running.
+fn responds(of: &Examined<'_>, found: &mut Findings) {
+    let server = &of.doctor.server;
+    if of.holder.is_some() || server.is_some() || of.doctor.only.contains(&Check::Server) {
+        let url = server.clone().unwrap_or_else(|| url_of(&of.config));
+        let certificates = of.config.security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        server::answers(&url, certificates && server.is_none(), found);
     }
 }
 

@@ -15,16 +15,15 @@ pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut 
         Ok(numbers) => numbers,
         Err(error) => return unreadable(&error, found),
     };
+    let place = directory.display();
     if numbers.is_empty() {
-        found.ok(format!("{}: no segments yet", directory.display()));
-        return;
+        return found.ok(format!("{place}: no segments yet"));
     }
     for (before, after) in numbers.iter().zip(numbers.iter().skip(1)) {
         if *after != before + 1 && !(before + 1..*after).all(|segment| losses.is_segment_acknowledged(segment)) {
             found.wrong(
                 format!(
-                    "{}: segments {} to {} are missing, but older ones exist",
-                    directory.display(),
+                    "{place}: segments {} to {} are missing, but older ones exist",
                     before + 1,
                     after - 1
                 ),
@@ -41,8 +40,7 @@ pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut 
                 total.add(&inspected);
                 let is_last = last == Some(number);
                 if is_damaged(&inspected, is_last) && losses.is_segment_acknowledged(number) {
-                    let directory = directory.display();
-                    found.ok(format!("{directory}: segment {number} is damaged, and the loss was acknowledged"));
+                    found.ok(format!("{place}: segment {number} is damaged, and the loss was acknowledged"));
                     continue;
                 }
                 damage(directory, &inspected, (is_last, running), found);
@@ -52,7 +50,7 @@ pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut 
             Err(error) => unreadable(&error, found),
         }
     }
-    found.ok(format!("{}: {}", directory.display(), total.words()));
+    found.ok(format!("{place}: {}", total.words()));
 }
 
 #[derive(Default)]
@@ -92,17 +90,14 @@ fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
         Form::Raw => (1, "raw", "they can still be read"),
         Form::Compressed => (2, "compressed", "they cannot be read until it is fixed"),
     };
+    let (place, segment) = (directory.display(), inspected.segment);
+    let file = quoted(&directory.join(log::file_name(segment)));
     found.wrong(
-        format!(
-            "{}: segment {}: its records are {records}, but its header does not match: the 8th byte is damaged",
-            directory.display(),
-            inspected.segment
-        ),
+        format!("{place}: segment {segment}: its records are {records}, but its header does not match: the 8th byte is damaged"),
         format!("{why}. The disk may be failing"),
         format!(
-            "with the server stopped: printf '\\00{version}' | dd of={} bs=1 seek=7 conv=notrunc; spanbridge reindex --data-dir {}",
-            quoted(&directory.join(log::file_name(inspected.segment))),
-            quoted(directory)
+            "with the server stopped: printf '\\00{version}' | dd of={file} bs=1 seek=7 conv=notrunc; {}",
+            reindex(directory)
         ),
     );
     form == Form::Compressed
@@ -121,48 +116,30 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
     if head(directory, inspected, found) {
         return;
     }
+    let Inspected {
+        segment, bytes, rest, end, ..
+    } = inspected;
+    let place = directory.display();
+    let restore = format!("restore {} from a backup, then: {}", log::file_name(*segment), reindex(directory));
     for damage in &inspected.damaged {
         found.wrong(
-            format!(
-                "{}: {}",
-                directory.display(),
-                damage.to_string().trim_end_matches(" and were skipped")
-            ),
+            format!("{place}: {}", damage.to_string().trim_end_matches(" and were skipped")),
             "the spans in them are lost; all others can be read. The disk may be failing",
-            format!(
-                "check the disk (dmesg, smartctl); restore {} from a backup, then: spanbridge reindex --data-dir {}",
-                log::file_name(inspected.segment),
-                quoted(directory)
-            ),
+            format!("check the disk (dmesg, smartctl); {restore}"),
         );
     }
     if inspected.form == Form::Compressed && !inspected.has_table {
-        found.wrong(
-            format!(
-                "{}: segment {}: the file was cut off at byte {}: the table at its end is missing",
-                directory.display(),
-                inspected.segment,
-                inspected.bytes
-            ),
+        return found.wrong(
+            format!("{place}: segment {segment}: the file was cut off at byte {bytes}: the table at its end is missing"),
             "records after that position are lost; those before it can be read",
-            format!(
-                "restore {} from a backup, then: spanbridge reindex --data-dir {}",
-                log::file_name(inspected.segment),
-                quoted(directory)
-            ),
+            restore,
         );
-        return;
     }
     if inspected.form == Form::Compressed || inspected.rest == 0 || (last && running) {
         return;
     }
-    let what = format!(
-        "{}: segment {}: {} at byte {} are an incomplete record",
-        directory.display(),
-        inspected.segment,
-        many(inspected.rest, "byte"),
-        inspected.end
-    );
+    let rest = many(*rest, "byte");
+    let what = format!("{place}: segment {segment}: {rest} at byte {end} are an incomplete record");
     if last {
         let why =
             "a write was interrupted; the next start removes the rest of it. If it had been acknowledged, the index check reports that";
@@ -183,16 +160,16 @@ fn unreadable(error: &Error, found: &mut Findings) {
 
 /// Whether the index is usable, and whether it has what the log contains.
 pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary: &Vocabulary, found: &mut Findings) {
-    let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
-    let stopped = if running { "stop the server, then: " } else { "" };
+    let (place, reindex) = (directory.display(), reindex(directory));
+    let mend = format!("{}{reindex}", if running { "stop the server, then: " } else { "" });
     if !directory.join(index::FILE).exists() {
         match log::segments(directory) {
             Ok(numbers) if !numbers.is_empty() && !running => found.warning(
-                format!("{}: there is no index", directory.display()),
+                format!("{place}: there is no index"),
                 "no data is lost, but the next start reads the whole log to rebuild the index, which takes longer than usual",
                 reindex,
             ),
-            _ => found.ok(format!("{}: none yet", directory.display())),
+            _ => found.ok(format!("{place}: none yet")),
         }
         return;
     }
@@ -201,16 +178,12 @@ pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary
         Err(error) => {
             let what = super::super::out::with_causes(&error);
             let why = "lists and documents are not available; the next start rebuilds it if it is damaged";
-            return found.wrong(what, why, format!("{stopped}{reindex}"));
+            return found.wrong(what, why, mend);
         }
     };
     if let Some(fault) = inspected.faults.first() {
         let why = "lists and documents may lack spans that are in the log";
-        return found.wrong(
-            format!("{}: SQLite reports damage: {fault}", directory.display()),
-            why,
-            format!("{stopped}{reindex}"),
-        );
+        return found.wrong(format!("{place}: SQLite reports damage: {fault}"), why, mend);
     }
     if inspected.version != inspected.known {
         let what = format!(
@@ -225,48 +198,47 @@ pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary
     if let Err(error) = lost(directory, losses, found) {
         unreadable(&error, found);
     }
-    let mend = format!("{stopped}{reindex}");
     match store::compare(directory, vocabulary.session_keys()) {
         Ok(compared) => differences(directory, &compared, &mend, found),
         Err(error) => unreadable(&error, found),
     }
     if found.list.len() == before {
-        found.ok(format!("{}: intact, {}", directory.display(), many(inspected.traces, "trace")));
+        found.ok(format!("{place}: intact, {}", many(inspected.traces, "trace")));
     }
+}
+
+/// The command that rebuilds the index.
+fn reindex(directory: &Path) -> String {
+    format!("spanbridge reindex --data-dir {}", quoted(directory))
 }
 
 /// Traces whose index entries differ from the log.
 fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Findings) {
     const NAMED: usize = 10;
+    let place = directory.display();
     if !compared.traces.is_empty() {
         let named: Vec<String> = compared.traces.iter().take(NAMED).map(ToString::to_string).collect();
-        let more = compared.traces.len().saturating_sub(NAMED);
+        let more = match compared.traces.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let traces = many(compared.traces.len(), "trace");
         found.wrong(
-            format!(
-                "{}: {} differ from the log: {}{}",
-                directory.display(),
-                many(compared.traces.len(), "trace"),
-                named.join(", "),
-                if more == 0 { String::new() } else { format!(" and {more} more") }
-            ),
+            format!("{place}: {traces} differ from the log: {}{more}", named.join(", ")),
             "lists and documents lack these traces, or have wrong values for them. The log has them",
             mend,
         );
     }
     if compared.loose {
         found.wrong(
-            format!("{}: log records without a trace differ from the log", directory.display()),
+            format!("{place}: log records without a trace differ from the log"),
             "documents may lack log records of their session. The log has them",
             mend,
         );
     }
     if compared.sessions > 0 {
         found.warning(
-            format!(
-                "{}: {} have another session than in the log",
-                directory.display(),
-                many(compared.sessions, "trace")
-            ),
+            format!("{place}: {} have another session than in the log", many(compared.sessions, "trace")),
             "the index is damaged, or the attribute keys that name a session have changed since (--semconv)",
             mend,
         );
@@ -317,11 +289,10 @@ fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findin
     if last.form == Form::Compressed || (last.segment, last.end) == (covered.segment, covered.offset) {
         return;
     }
+    let Position { segment, offset } = covered;
     let what = format!(
-        "{}: it covers the log up to segment {}, byte {}; the log ends at segment {}, byte {}",
+        "{}: it covers the log up to segment {segment}, byte {offset}; the log ends at segment {}, byte {}",
         directory.display(),
-        covered.segment,
-        covered.offset,
         last.segment,
         last.end
     );
@@ -329,10 +300,7 @@ fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findin
         found.ok(format!("{what}: the next start reads the rest"));
     } else {
         let why = "the log was truncated, or replaced by an older one; the next start rebuilds the index";
-        found.warning(
-            what,
-            why,
-            "nothing if a backup was restored; otherwise look for the missing segments",
-        );
+        let mend = "nothing if a backup was restored; otherwise look for the missing segments";
+        found.warning(what, why, mend);
     }
 }

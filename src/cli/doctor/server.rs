@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::finding::Findings;
 use super::processes::{self, Process};
+use crate::cli::source::problem;
 use crate::server::Config;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -84,32 +85,22 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
     let front = match get("/") {
         Ok((_, front)) => front,
         Err(error) if certificates => {
+            let mend = format!("curl --cert FILE --key FILE --cacert FILE {url}/readyz");
             let why = "it may be fine: it requires client certificates, and doctor has none";
-            found.warning(
-                format!("{url}: {error}"),
-                why,
-                format!("curl --cert FILE --key FILE --cacert FILE {url}/readyz"),
-            );
-            return;
+            return found.warning(format!("{url}: {error}"), why, mend);
         }
         Err(error) => {
-            let why = "ls, show and export --server cannot connect";
-            found.wrong(
-                format!("{url}: {error}"),
-                why,
-                "run spanbridge serve, or read its log (journalctl -u spanbridge)",
-            );
-            return;
+            let mend = "run spanbridge serve, or read its log (journalctl -u spanbridge)";
+            return found.wrong(format!("{url}: {error}"), "ls, show and export --server cannot connect", mend);
         }
     };
     let Some(version) = front.strip_prefix("spanbridge ").and_then(|rest| rest.split_whitespace().next()) else {
-        let why = "ls, show and export use this URL";
-        found.wrong(
+        let mend = "set --server or SPANBRIDGE_SERVER to the URL of the server";
+        return found.wrong(
             format!("{url} responds, but is not spanbridge"),
-            why,
-            "set --server or SPANBRIDGE_SERVER to the URL of the server",
+            "ls, show and export use this URL",
+            mend,
         );
-        return;
     };
     let ours = env!("CARGO_PKG_VERSION");
     if version == ours {
@@ -124,10 +115,8 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
     match get("/readyz") {
         Ok((200, _)) => found.ok("it takes spans"),
         Ok((_, body)) => {
-            let said: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
-            let words = said.pointer("/error/message").and_then(serde_json::Value::as_str).unwrap_or(&body);
             found.wrong(
-                format!("it is not ready: {words}"),
+                format!("it is not ready: {}", problem(body.as_bytes())),
                 "spans are rejected; exporters retry for a while, then drop them",
                 "free disk space, or check the disk and restart the server (docs: operating, failure modes)",
             );

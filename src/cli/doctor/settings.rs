@@ -23,20 +23,16 @@ pub(super) fn check(sources: &Sources, command: &clap::Command, found: &mut Find
     let read = variables::check(command)
         .and_then(|()| sources.read())
         .and_then(|table| effective(&table)?.config());
+    let why = "serve does not start, and SIGHUP keeps the old settings";
     let config = match read {
         Ok(config) => config,
         Err(failure) => {
-            let why = "serve does not start, and SIGHUP keeps the old settings";
-            found.wrong(
-                with_causes(&failure),
-                why,
-                "spanbridge serve --print-config shows all settings and what each means",
-            );
+            let mend = "spanbridge serve --print-config shows all settings and what each means";
+            found.wrong(with_causes(&failure), why, mend);
             return None;
         }
     };
     if let Err(error) = config.security.check() {
-        let why = "serve does not start, and SIGHUP keeps the old settings";
         found.wrong(with_causes(&error), why, "correct the file or the rule that is named");
     } else {
         found.ok(format!(
@@ -65,11 +61,8 @@ fn certificate(config: &Config, found: &mut Findings) {
         found.wrong(what, "no client accepts it", mend);
     } else if now < from {
         let what = format!("the certificate {path} will not be valid for another {}", days(from - now));
-        found.wrong(
-            what,
-            "no client accepts it",
-            "check the clock of this machine, or renew the certificate",
-        );
+        let mend = "check the clock of this machine, or renew the certificate";
+        found.wrong(what, "no client accepts it", mend);
     } else if until - now < SOON * DAY {
         let what = format!("the certificate {path} expires in {}", days(until - now));
         found.warning(what, "clients do not accept it after that", mend);

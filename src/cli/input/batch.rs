@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::span::{LogRecord, Span, TraceId};
 pub(in crate::cli) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 
 /// The spans and log records of several files, as one set.
+#[derive(Default)]
 pub(in crate::cli) struct Batch<'r> {
     /// Maximum bytes of a file after decompression.
     pub(super) limit: usize,
@@ -62,35 +64,34 @@ const ROWS: &str = "messages";
 
 impl Batch<'_> {
     pub(super) fn report(&self) {
-        let batch = self;
-        for note in &batch.notes {
-            out::note(note);
-        }
-        for problem in &batch.problems {
-            out::error(problem);
+        self.notes.iter().for_each(|note| out::note(note));
+        self.problems.iter().for_each(|problem| out::error(problem));
+    }
+
+    /// Notes what else is in a file.
+    pub(super) fn note(&mut self, file: &str, words: impl Display) {
+        self.notes.push(format!("{file}: {words}"));
+    }
+
+    pub(super) fn refuse_document(&mut self, file: &str, source: DisassembleError) {
+        let file = file.to_owned();
+        self.problems.push(Problem::Document { file, source });
+    }
+
+    /// Notes further problems of a file, like those before.
+    pub(super) fn more(&mut self, file: &str, more: usize) {
+        if more > 0 {
+            let file = file.to_owned();
+            self.problems.push(Problem::More { file, more });
         }
     }
-}
 
-impl Batch<'_> {
     /// An empty set. `limit`: maximum bytes of each file after decompression. `memory`: maximum memory for reading one.
     pub(in crate::cli) fn new(limit: usize, memory: Option<usize>) -> Self {
         Self {
             limit,
             memory,
-            from: From::Auto,
-            form: None,
-            spans: Vec::new(),
-            logs: Vec::new(),
-            problems: Vec::new(),
-            notes: Vec::new(),
-            in_order: Vec::new(),
-            documents: Vec::new(),
-            broken: HashSet::new(),
-            sessions: Sessions::default(),
-            reads_others: false,
-            rows: None,
-            begin: Begin::Unknown,
+            ..Self::default()
         }
     }
 
@@ -267,16 +268,14 @@ impl Batch<'_> {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
             // An empty export request is valid.
-            self.notes.push(format!("{file}: empty"));
+            self.note(file, "empty");
         } else if let Some(form) = std::str::from_utf8(text).ok().and_then(|text| Forms::built_in().of_text(text)) {
             self.add_by_form(form, file, path, (text, skipped));
         } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // Already added. Checked after protobuf, because a span's text may be what another program printed.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
-            match std::str::from_utf8(text)
-                .ok()
-                .and_then(|text| Forms::built_in().log_between_lines(text))
-            {
+            let text_of = std::str::from_utf8(text).ok();
+            match text_of.and_then(|text| Forms::built_in().log_between_lines(text)) {
                 Some(form) => self.add_by_form(form, file, path, (text, skipped)),
                 None => self.add_protobuf(file, bytes),
             }
@@ -303,15 +302,14 @@ impl Batch<'_> {
         let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
             return;
         };
-        let file_name = || file.to_owned();
         match formats::rows_by(form, text) {
             Ok((rows, notes)) => {
-                self.documents.extend(notes.into_iter().map(|note| (file_name(), note)));
+                self.documents.extend(notes.into_iter().map(|note| (file.to_owned(), note)));
                 let format = formats::by_id(ROWS);
                 let one_by_one = format.is_some_and(|format| self.reads_rows(format));
                 self.add_documents(file, path, (rows.as_bytes(), 0), format, one_by_one);
             }
-            Err(source) => self.problems.push(Problem::Document { file: file_name(), source }),
+            Err(source) => self.refuse_document(file, source),
         }
     }
 
@@ -320,7 +318,6 @@ impl Batch<'_> {
         let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
             return;
         };
-        let file_name = || file.to_owned();
         let (spans, mut notes) = form.read_text(text);
         if spans.is_empty() {
             let problem = notes.pop().unwrap_or_else(|| "it is empty".to_owned());
@@ -330,14 +327,15 @@ impl Batch<'_> {
                 reads: form.reads.clone(),
                 problem,
             };
-            return self.problems.push(Problem::Document { file: file_name(), source });
+            return self.refuse_document(file, source);
         }
-        self.notes.extend(notes.into_iter().map(|note| format!("{file}: {note}")));
+        notes.into_iter().for_each(|note| self.note(file, note));
         for (line, span) in &spans {
             let Some(request) = as_otlp(span) else {
-                self.notes.push(format!(
-                    "{file}: line {line}: a record has no id, or a start that is not a time, and is left out"
-                ));
+                self.note(
+                    file,
+                    format_args!("line {line}: a record has no id, or a start that is not a time, and is left out"),
+                );
                 continue;
             };
             let text = request.to_string();
@@ -349,8 +347,7 @@ impl Batch<'_> {
     pub(super) fn add_recognised(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), bytes: &[u8]) {
         let parsed = DocumentSizes::of(text).parsed;
         if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
-            self.problems.push(problem);
-            return;
+            return self.problems.push(problem);
         }
         // Even if it is not UTF-8: the error should name that, rather than invalid OTLP/JSON.
         match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
@@ -420,12 +417,7 @@ impl Batch<'_> {
             Ok(())
         };
         let read = formats::disassemble_each(format, text, &mut named, &mut take, &mut refused);
-        if more > 0 {
-            self.problems.push(Problem::More {
-                file: file.to_owned(),
-                more,
-            });
-        }
+        self.more(file, more);
         match read {
             Ok(()) => {
                 for span in &spans {
@@ -436,10 +428,7 @@ impl Batch<'_> {
                 self.spans.append(&mut spans);
                 self.documents.append(&mut notes);
             }
-            Err(source) => self.problems.push(Problem::Document {
-                file: file.to_owned(),
-                source,
-            }),
+            Err(source) => self.refuse_document(file, source),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Console output of the JavaScript SDK.
 
 use super::Batch;
+use super::requests::METRICS;
 use crate::cli::out;
 use crate::cli::problem::Problem;
 use crate::span::json::{Message, console};
@@ -13,23 +14,16 @@ impl Batch<'_> {
         }
         let mut add = |request: serde_json::Value| match Message::parse(request.to_string().as_bytes()) {
             Ok(message) => self.add_message(file, 0, message),
-            Err(source) => self.problems.push(Problem::Json {
-                file: file.to_owned(),
-                offset: 0,
-                source,
-            }),
+            Err(source) => self.fault(file, 0, source),
         };
         let Some(console) = console::read(text, &mut add) else {
             return false;
         };
         if console.broken > 0 {
-            self.problems.push(Problem::Console {
-                file: file.to_owned(),
-                objects: out::many(console.broken, "object"),
-            });
+            self.broken_objects(file, console.broken);
         }
         if std::str::from_utf8(text).is_err() {
-            self.notes.push(format!("{file}: bytes that are not UTF-8 were read as U+FFFD"));
+            self.note(file, "bytes that are not UTF-8 were read as U+FFFD");
         }
         if console.cut.count > 0 {
             let named = console.cut.first.join(", ");
@@ -40,13 +34,23 @@ impl Batch<'_> {
             ));
         }
         if console.metrics > 0 {
-            self.notes.push(format!("{file}: has metrics, which are ignored"));
+            self.note(file, METRICS);
         }
-        if console.other_lines > 0 {
-            let lines = out::many(console.other_lines, "line");
-            self.notes
-                .push(format!("{file}: {lines} between the printed spans, which are ignored"));
-        }
+        self.other_lines(file, console.other_lines);
         true
+    }
+
+    pub(super) fn broken_objects(&mut self, file: &str, count: usize) {
+        self.problems.push(Problem::Console {
+            file: file.to_owned(),
+            objects: out::many(count, "object"),
+        });
+    }
+
+    pub(super) fn other_lines(&mut self, file: &str, count: usize) {
+        if count > 0 {
+            let lines = out::many(count, "line");
+            self.note(file, format_args!("{lines} between the printed spans, which are ignored"));
+        }
     }
 }

@@ -3,8 +3,6 @@
 use super::Batch;
 use super::recognise::{begins_as_json, has_printed_json};
 use super::requests::in_other_form;
-use crate::cli::out;
-use crate::cli::problem::Problem;
 use crate::span::json::{Message, console, mend};
 
 impl Batch<'_> {
@@ -29,15 +27,10 @@ impl Batch<'_> {
             true
         });
         if taken && broken > 0 {
-            self.problems.push(Problem::Console {
-                file: file.to_owned(),
-                objects: out::many(broken, "object"),
-            });
+            self.broken_objects(file, broken);
         }
-        if taken && others > 0 {
-            let lines = out::many(others, "line");
-            self.notes
-                .push(format!("{file}: {lines} between the printed spans, which are ignored"));
+        if taken {
+            self.other_lines(file, others);
         }
         taken
     }

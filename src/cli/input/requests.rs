@@ -23,6 +23,9 @@ const WHOLE_TRIES: usize = 4;
 /// Maximum members of an object that are named.
 const NAMED: usize = 8;
 
+/// A note on a file.
+pub(super) const METRICS: &str = "has metrics, which are ignored";
+
 /// Maximum refused spans of a file that are reported one by one.
 const TOLD: usize = 20;
 
@@ -39,15 +42,11 @@ impl Batch<'_> {
 
     pub(super) fn add_one_protobuf(&mut self, file: &str, bytes: &[u8]) {
         let problem = match otlp::signal::guess(bytes) {
-            Some(Signal::Metrics) => {
-                self.notes.push(format!("{file}: has metrics, which are ignored"));
-                return;
-            }
+            Some(Signal::Metrics) => return self.note(file, METRICS),
             Some(Signal::Logs) => match otlp::decode::logs(bytes) {
                 Ok(decoded) => {
                     self.logs.extend(decoded.items);
-                    self.refuse(file, decoded.refused);
-                    return;
+                    return self.refuse(file, decoded.refused);
                 }
                 Err(_) if self.add_readable(file, bytes, Signal::Logs) => return,
                 Err(error) => error,
@@ -55,8 +54,7 @@ impl Batch<'_> {
             Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
                 Ok(decoded) => {
                     self.spans.extend(decoded.items);
-                    self.refuse(file, decoded.refused);
-                    return;
+                    return self.refuse(file, decoded.refused);
                 }
                 Err(_) if self.add_readable(file, bytes, Signal::Traces) => return,
                 Err(error) => error,
@@ -65,13 +63,12 @@ impl Batch<'_> {
         if foreign::is_text(bytes) {
             return self.foreign(file, "text, not JSON");
         }
-        self.problems.push(Problem::Protobuf {
-            file: file.to_owned(),
-            offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
-            detail: problem
-                .fault(bytes)
-                .map_or_else(|| out::with_causes(&problem), |fault| fault.kind.to_string()),
-        });
+        let (offset, detail) = match problem.fault(bytes) {
+            Some(fault) => (fault.offset, fault.kind.to_string()),
+            None => (0, out::with_causes(&problem)),
+        };
+        let file = file.to_owned();
+        self.problems.push(Problem::Protobuf { file, offset, detail });
     }
 
     fn foreign(&mut self, file: &str, what: impl Into<Cow<'static, str>>) {
@@ -94,10 +91,10 @@ impl Batch<'_> {
             match signal {
                 Signal::Logs => self
                     .logs
-                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|read| read.items)),
                 _ => self
                     .spans
-                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|read| read.items)),
             }
         }
         self.refuse(file, refused);
@@ -128,10 +125,11 @@ impl Batch<'_> {
 
     pub(super) fn note_replaced(&mut self, file: &str, times: usize) {
         if times > 0 {
-            self.notes.push(format!(
-                "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
-                out::many(times, "place")
-            ));
+            let places = out::many(times, "place");
+            self.note(
+                file,
+                format_args!("{places}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD"),
+            );
         }
     }
 
@@ -177,13 +175,11 @@ impl Batch<'_> {
             }
         };
         if !read.is_empty() {
-            let left = if left.is_empty() {
-                String::new()
-            } else {
-                format!("; left out: {}", out::harmless(&names(&left)))
+            let left = match left.as_slice() {
+                [] => String::new(),
+                left => format!("; left out: {}", out::harmless(&names(left))),
             };
-            self.notes
-                .push(format!("{file}: read from its members {}{left}", out::harmless(&names(&read))));
+            self.note(file, format_args!("read from its members {}{left}", out::harmless(&names(&read))));
         }
         for (_, value) in &read {
             let text = value.get().as_bytes();
@@ -268,9 +264,7 @@ impl Batch<'_> {
 
     pub(super) fn syntax(&mut self, file: &str, start: usize, text: &[u8], source: serde_json::Error) {
         let offset = start + byte_of(text, source.line(), source.column());
-        let file = file.to_owned();
-        let source = JsonError::Syntax { source };
-        self.problems.push(Problem::Json { file, offset, source });
+        self.fault(file, offset, JsonError::Syntax { source });
     }
 
     /// Adds a message with this text. A file has no sender who could correct it, so invalid ids are derived.
@@ -283,14 +277,14 @@ impl Batch<'_> {
             Some((message, mended)) => {
                 if mended.derived > 0 {
                     let ids = out::many(mended.derived, "id");
-                    self.notes.push(format!(
-                        "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
-                    ));
+                    self.note(
+                        file,
+                        format_args!("{ids} not in hexadecimal digits, replaced by ids derived from them"),
+                    );
                 }
                 if mended.base64 > 0 {
                     let ids = out::many(mended.base64, "id");
-                    self.notes
-                        .push(format!("{file}: {ids} in base64, which OTLP/JSON writes in hexadecimal digits"));
+                    self.note(file, format_args!("{ids} in base64, which OTLP/JSON writes in hexadecimal digits"));
                 }
                 self.add_message(file, offset, message);
             }
@@ -301,7 +295,7 @@ impl Batch<'_> {
     pub(super) fn add_message(&mut self, file: &str, offset: usize, message: Message) {
         let fault = match message.signal() {
             Ok(Some(Signal::Metrics)) => {
-                let note = format!("{file}: has metrics, which are ignored");
+                let note = format!("{file}: {METRICS}");
                 // A file may have the same note on each line.
                 if self.notes.last() != Some(&note) {
                     self.notes.push(note);
@@ -312,8 +306,7 @@ impl Batch<'_> {
                 let (spans, logs) = message.into_parts();
                 self.spans.extend(spans.items);
                 self.logs.extend(logs.items);
-                self.refuse(file, spans.refused.into_iter().chain(logs.refused));
-                return;
+                return self.refuse(file, spans.refused.into_iter().chain(logs.refused));
             }
             Ok(None) => JsonError::NotOtlp,
             Err(error) => error,
@@ -324,16 +317,16 @@ impl Batch<'_> {
             Some(Problem::Json { file: of, source, .. })
                 if of == file && std::mem::discriminant(source) == std::mem::discriminant(&fault) =>
             {
-                let file = file.to_owned();
-                return self.problems.push(Problem::More { file, more: 1 });
+                return self.more(file, 1);
             }
             _ => {}
         }
-        self.problems.push(Problem::Json {
-            file: file.to_owned(),
-            offset,
-            source: fault,
-        });
+        self.fault(file, offset, fault);
+    }
+
+    pub(super) fn fault(&mut self, file: &str, offset: usize, source: JsonError) {
+        let file = file.to_owned();
+        self.problems.push(Problem::Json { file, offset, source });
     }
 
     pub(super) fn refuse(&mut self, file: &str, refused: impl IntoIterator<Item = Refused>) {
@@ -343,13 +336,7 @@ impl Batch<'_> {
             refused,
         });
         self.problems.extend(reported);
-        let more = refused.count();
-        if more > 0 {
-            self.problems.push(Problem::More {
-                file: file.to_owned(),
-                more,
-            });
-        }
+        self.more(file, refused.count());
     }
 }
 

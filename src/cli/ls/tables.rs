@@ -1,8 +1,7 @@
 //! The tables of `ls`.
 
-use crate::cli::failure::Failure;
-use crate::cli::listed::{status, status_words, took, who};
-use crate::cli::out::{self, Style, Table};
+use crate::cli::listed::{status_style, status_words, took, who};
+use crate::cli::out::{self, Style, Table, USUAL, plain_cell, some, text_of};
 use crate::cli::time::second;
 use crate::span::UnixNanos;
 use crate::view::text::elapsed;
@@ -33,87 +32,45 @@ fn labels(summary: &Summary) -> String {
 }
 
 pub(super) fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
-    let mut table = Table::new(&[
-        "TRACE",
-        "NAME",
-        "STARTED",
-        "TOOK",
-        "STATUS",
-        "AGENT OR ROOT",
-        "MODEL",
-        "CALLS",
-        "TOOLS",
-        "TOKENS",
-        "COST",
-        "REWARD",
-        "SPANS",
-        "VERSION",
-        "SESSION",
-        "LABELS",
-        "ERROR",
-        "QUESTION",
-    ]);
+    use Style::{Bad, Dim, Plain, Strong};
     let digits = if width.is_some() { id_length(traces) } else { 32 };
-    for listed in traces {
+    let short = |text: &Option<String>, columns| out::shown(text.as_deref().unwrap_or_default(), columns);
+    let mut table = Table::of_rows(traces.iter().map(|listed| {
         let summary = &listed.summary;
-        let style = match status(summary) {
-            "error" => Style::Bad,
-            "running" => Style::Busy,
-            _ => Style::Plain,
-        };
         let id: String = listed.trace_id.chars().take(digits).collect();
         let mut started = second(UnixNanos(listed.start_unix_nano));
         if width.is_some() {
             // Without the year: `2026-11-23 06:23:43Z`.
             started = started.get(5..20).map_or(started.clone(), str::to_owned);
         }
-        table.row(vec![
-            (out::shown(&id, 32), Style::Dim),
-            (out::shown(summary.name.as_deref().unwrap_or_default(), 32), Style::Plain),
-            (started, Style::Plain),
-            (took(listed), Style::Plain),
-            (out::shown(&status_words(summary), 16), style),
-            (out::shown(&who(listed), 32), Style::Strong),
-            (out::shown(summary.model.as_deref().unwrap_or("-"), 24), Style::Plain),
-            (summary.model_calls.to_string(), Style::Plain),
-            (summary.tool_calls.to_string(), Style::Plain),
-            (tokens(summary.input_tokens, summary.output_tokens), Style::Plain),
-            (summary.cost().map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
-            (summary.reward.map_or_else(String::new, |reward| reward.to_string()), Style::Plain),
-            (listed.spans.to_string(), Style::Plain),
-            (out::shown(summary.version.as_deref().unwrap_or_default(), 16), Style::Plain),
-            (out::shown(listed.session.as_deref().unwrap_or_default(), 24), Style::Plain),
-            (out::shown(&labels(summary), 32), Style::Strong),
-            (
-                summary.error.as_deref().map_or_else(String::new, |error| out::shown(error, ERROR)),
-                Style::Bad,
-            ),
-            (
-                summary
-                    .question
-                    .as_deref()
-                    .map_or_else(String::new, |asked| out::shown(asked, QUESTION)),
-                Style::Plain,
-            ),
-        ]);
-    }
+        [
+            ("TRACE", out::shown(&id, 32), Dim),
+            ("NAME", short(&summary.name, 32), Plain),
+            ("STARTED", started, Plain),
+            ("TOOK", took(listed), Plain),
+            ("STATUS", out::shown(&status_words(summary), 16), status_style(summary)),
+            ("AGENT OR ROOT", out::shown(&who(listed), 32), Strong),
+            ("MODEL", out::shown(summary.model.as_deref().unwrap_or("-"), 24), Plain),
+            ("CALLS", summary.model_calls.to_string(), Plain),
+            ("TOOLS", summary.tool_calls.to_string(), Plain),
+            ("TOKENS", tokens(summary.input_tokens, summary.output_tokens), Plain),
+            ("COST", text_of(summary.cost()), Plain),
+            ("REWARD", text_of(summary.reward), Plain),
+            ("SPANS", listed.spans.to_string(), Plain),
+            ("VERSION", short(&summary.version, 16), Plain),
+            ("SESSION", short(&listed.session, 24), Plain),
+            ("LABELS", out::shown(&labels(summary), 32), Strong),
+            ("ERROR", short(&summary.error, ERROR), Bad),
+            ("QUESTION", short(&summary.question, QUESTION), Plain),
+        ]
+    }));
     table.drop_empty();
     let left_out = [
         "VERSION", "SPANS", "TOOLS", "CALLS", "SESSION", "TOKENS", "MODEL", "REWARD", "COST", "ERROR", "TOOK", "LABELS",
     ];
-    table.fit_with(
-        width,
-        &[
-            ("AGENT OR ROOT", 13),
-            ("NAME", 13),
-            ("MODEL", 13),
-            ("SESSION", 13),
-            ("LABELS", 13),
-            ("ERROR", 20),
-            ("QUESTION", 28),
-        ],
-        &left_out,
-    );
+    let usual = ["AGENT OR ROOT", "NAME", "MODEL", "SESSION", "LABELS"].map(|head| (head, USUAL));
+    let cut: Vec<_> = usual.into_iter().chain([("ERROR", 20), ("QUESTION", 28)]).collect();
+    table.fit_with(width, &cut, &left_out);
     table
 }
 
@@ -127,80 +84,67 @@ fn tokens(input: Option<u64>, output: Option<u64>) -> String {
 }
 
 pub(super) fn session_table(sessions: &[SessionListed], width: Option<usize>) -> Table {
-    let mut table = Table::new(&[
-        "SESSION", "TRACES", "RUNS", "FAILED", "AGENT", "TOKENS", "COST", "STARTED", "LAST", "QUESTION", "ANSWER",
-    ]);
-    for session in sessions {
+    use Style::{Bad, Plain, Strong};
+    let mut table = Table::of_rows(sessions.iter().map(|session| {
         let of = &session.summary;
-        let count = |number: u64| if number == 0 { String::new() } else { number.to_string() };
-        let words = |text: &Option<String>| text.as_deref().map_or_else(String::new, |text| out::shown(text, QUESTION));
-        table.row(vec![
-            (out::shown(&session.session, 64), Style::Strong),
-            (session.traces.to_string(), Style::Plain),
-            (of.runs.to_string(), Style::Plain),
-            (count(of.failed_runs), Style::Bad),
-            (out::shown(of.agent.as_deref().unwrap_or("-"), 24), Style::Plain),
-            (tokens(of.input_tokens, of.output_tokens), Style::Plain),
-            (of.cost().map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
-            (second(UnixNanos(session.start_unix_nano)), Style::Plain),
-            (second(UnixNanos(session.last_start_unix_nano)), Style::Plain),
-            (words(&of.question), Style::Plain),
-            (words(&of.answer), Style::Plain),
-        ]);
-    }
+        let words = |text: &Option<String>| out::shown(text.as_deref().unwrap_or_default(), QUESTION);
+        [
+            ("SESSION", out::shown(&session.session, 64), Strong),
+            ("TRACES", session.traces.to_string(), Plain),
+            ("RUNS", of.runs.to_string(), Plain),
+            ("FAILED", text_of(some(of.failed_runs)), Bad),
+            ("AGENT", out::shown(of.agent.as_deref().unwrap_or("-"), 24), Plain),
+            ("TOKENS", tokens(of.input_tokens, of.output_tokens), Plain),
+            ("COST", text_of(of.cost()), Plain),
+            ("STARTED", second(UnixNanos(session.start_unix_nano)), Plain),
+            ("LAST", second(UnixNanos(session.last_start_unix_nano)), Plain),
+            ("QUESTION", words(&of.question), Plain),
+            ("ANSWER", words(&of.answer), Plain),
+        ]
+    }));
     table.drop_empty();
     let left_out = ["STARTED", "TRACES", "ANSWER", "TOKENS", "AGENT", "COST", "LAST", "FAILED"];
-    table.fit_with(
-        width,
-        &[("SESSION", 13), ("AGENT", 13), ("QUESTION", 28), ("ANSWER", 28)],
-        &left_out,
-    );
+    let cut = [("SESSION", USUAL), ("AGENT", USUAL), ("QUESTION", 28), ("ANSWER", 28)];
+    table.fit_with(width, &cut, &left_out);
     table
 }
 
-pub(super) fn share_table(shares: &[Share], limit: Option<usize>) -> Result<(), Failure> {
+pub(super) fn share_table(shares: &[Share]) -> Table {
     let mut table = Table::new(&["NAME", "STEPS", "RUNS", "FAILED", "TIME", "TOKENS", "COST"]);
-    for Share { name, runs, totals } in shares.iter().take(limit.unwrap_or(usize::MAX)) {
-        let count = |number: u64| if number == 0 { String::new() } else { number.to_string() };
+    for Share { name, runs, totals } in shares {
         table.row(vec![
             (out::shown(if name.is_empty() { "-" } else { name }, 48), Style::Strong),
-            (totals.steps.to_string(), Style::Plain),
-            (runs.to_string(), Style::Plain),
-            (count(totals.failures), Style::Bad),
-            (busy(totals.busy_nanos), Style::Plain),
-            (tokens(totals.tokens.input, totals.tokens.output), Style::Plain),
-            (totals.cost.map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
+            plain_cell(totals.steps),
+            plain_cell(runs),
+            (text_of(some(totals.failures)), Style::Bad),
+            plain_cell(text_of(some(totals.busy_nanos).map(elapsed))),
+            plain_cell(tokens(totals.tokens.input, totals.tokens.output)),
+            plain_cell(text_of(totals.cost)),
         ]);
     }
     table.drop_empty();
     table.fit(out::width(), &["NAME"], &["RUNS"]);
-    let written = table
-        .lines()
-        .iter()
-        .try_for_each(|line| out::line(line))
-        .and_then(|()| out::flush());
-    written.map_err(|source| Failure::Output { source })
-}
-
-pub(super) fn failure_table(groups: &[Failures], width: Option<usize>) -> Table {
-    let mut table = Table::new(&["FAILURES", "RUNS", "OPERATION", "ERROR", "FIRST", "LAST", "VERSIONS"]);
-    for group in groups {
-        let failed = &group.failed;
-        table.row(vec![
-            (failed.count.to_string(), Style::Bad),
-            (group.runs.to_string(), Style::Plain),
-            (out::shown(&format!("{} {}", failed.kind, failed.name), 40), Style::Strong),
-            (out::shown(&failed.message, QUESTION), Style::Plain),
-            (second(UnixNanos(group.first_unix_nano)), Style::Plain),
-            (second(UnixNanos(group.last_unix_nano)), Style::Plain),
-            (out::shown(&group.shares(), 80), Style::Plain),
-        ]);
-    }
-    let cut = [("OPERATION", 20), ("ERROR", 28), ("VERSIONS", 16)];
-    table.fit_with(width, &cut, &["FIRST", "VERSIONS", "LAST"]);
     table
 }
 
-fn busy(nanos: u64) -> String {
-    if nanos == 0 { String::new() } else { elapsed(nanos) }
+pub(super) fn failure_table(groups: &[Failures], width: Option<usize>) -> Table {
+    let mut table = Table::of_rows(groups.iter().map(|group| {
+        let failed = &group.failed;
+        [
+            ("FAILURES", failed.count.to_string(), Style::Bad),
+            ("RUNS", group.runs.to_string(), Style::Plain),
+            (
+                "OPERATION",
+                out::shown(&format!("{} {}", failed.kind, failed.name), 40),
+                Style::Strong,
+            ),
+            ("ERROR", out::shown(&failed.message, QUESTION), Style::Plain),
+            ("FIRST", second(UnixNanos(group.first_unix_nano)), Style::Plain),
+            ("LAST", second(UnixNanos(group.last_unix_nano)), Style::Plain),
+            ("VERSIONS", out::shown(&group.shares(), 80), Style::Plain),
+        ]
+    }));
+    let cut = [("OPERATION", 20), ("ERROR", 28), ("VERSIONS", 16)];
+    table.fit_with(width, &cut, &["FIRST", "VERSIONS", "LAST"]);
+    table
 }

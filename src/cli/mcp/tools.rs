@@ -11,26 +11,22 @@ use serde::Deserialize;
 
 use super::page::{Page, number};
 use crate::cli::compare;
-use crate::cli::data_set::expression;
 use crate::cli::failure::Failure;
-use crate::cli::ls::Work;
+use crate::cli::ls::{self, Work};
+use crate::cli::out::written;
 use crate::cli::select::trace_id;
 use crate::cli::show;
 use crate::cli::source::{Source, Where};
 use crate::cli::time::moment;
 use crate::documents::{self, Document};
 use crate::formats::{Layout, Options};
-use crate::run::{Run, Step};
-use crate::span::UnixNanos;
-use crate::store::{self, Filter};
+use crate::run::Run;
+use crate::store::Filter;
 use crate::transcript::calls::Results;
 use crate::view;
 use crate::view::compare::Effort;
 use crate::view::excerpt::Excerpt;
-use crate::view::seeking::Sought;
-use crate::web::listing::Listed;
 use crate::web::service::Caller;
-use crate::web::sessions::{SESSION_SORTS, sort};
 use crate::web::single::cost_of_writing;
 
 const INSTRUCTIONS: &str = "Runs of LLM agents that were recorded as OpenTelemetry spans. Begin with list_runs, then show_run for the \
@@ -172,12 +168,8 @@ impl Tools {
                 limit: Some(ask.limit.unwrap_or(DEFAULT_LISTED).min(MAX_LISTED)),
                 ..Filter::default()
             };
-            let having = source.having(ask.search.as_deref(), &filter)?;
-            let matches = |listed: &Listed| work.matches(listed) && source.has_words(&having, listed);
-            let runs = match &ask.expression {
-                Some(text) => source.list_of_runs(&filter, &matches, &expression("where", text)?)?,
-                None => source.list_where(&filter, true, &matches)?,
-            };
+            let selected = (ask.search.as_deref(), ask.expression.as_deref());
+            let runs = ls::traces(source, &filter, &work, selected, "where")?;
             lines(out, &runs, "no run matches")
         })
         .await
@@ -188,16 +180,8 @@ impl Tools {
     )]
     async fn list_sessions(&self, Parameters(ask): Parameters<Sessions>) -> Result<String, String> {
         self.read(ask.page, move |source, out| {
-            let limit = ask.limit.unwrap_or(DEFAULT_LISTED).min(MAX_LISTED);
-            let is_part = ask.search.is_none() && ask.sort.is_none();
-            let mut sessions = source.sessions(Some(limit).filter(|_| is_part), true)?;
-            if let Some(words) = ask.search.as_deref().and_then(Sought::of) {
-                sessions.retain(|session| session.has(&words));
-            }
-            if let Some(key) = &ask.sort {
-                sort(&mut sessions, SESSION_SORTS, key).map_err(|known| Failure::usage(format!("sort={key} is not {known}")))?;
-            }
-            sessions.truncate(limit);
+            let limit = Some(ask.limit.unwrap_or(DEFAULT_LISTED).min(MAX_LISTED));
+            let sessions = ls::sessions(source, limit, ask.search.as_deref(), (ask.sort.as_deref(), "sort="))?;
             lines(out, &sessions, "there is no session")
         })
         .await
@@ -206,10 +190,7 @@ impl Tools {
     #[tool(description = "Show a run: who did what, the question and the answer, the outline of its steps, errors and totals.")]
     async fn show_run(&self, Parameters(ask): Parameters<OfRun>) -> Result<String, String> {
         self.of_run(&ask.trace, ask.page, |_, stored, out| {
-            written(joined(
-                out,
-                &show::overview(&stored.run, Some(WIDTH), false, &show::Only::default()),
-            ))
+            joined(out, &show::overview(&stored.run, Some(WIDTH), false, &show::Only::default()))
         })
         .await
     }
@@ -217,7 +198,7 @@ impl Tools {
     #[tool(description = "Read all conversations of a run, each message whole, by agent.")]
     async fn read_conversations(&self, Parameters(ask): Parameters<OfRun>) -> Result<String, String> {
         self.of_run(&ask.trace, ask.page, |_, stored, out| {
-            written(joined(out, &show::conversations(&stored.run, None)))
+            joined(out, &show::conversations(&stored.run, None))
         })
         .await
     }
@@ -226,8 +207,6 @@ impl Tools {
     async fn read_step(&self, Parameters(ask): Parameters<OfStep>) -> Result<String, String> {
         self.of_run(&ask.trace, ask.page, move |_, stored, out| {
             let (mut found, results) = (false, Results::of(&stored.run));
-            let is_asked_for =
-                |wanted: &str, step: &Step| step.id == wanted || step.span_id.is_some_and(|span| span.to_string().starts_with(wanted));
             for (depth, step) in view::json::steps(&stored.run) {
                 match &ask.step {
                     None => {
@@ -235,7 +214,7 @@ impl Tools {
                         let (kind, name) = (step.operation.kind.name(), view::step::name(&stored.run, step));
                         written(writeln!(out, "{id} {kind} {}", view::text::one_line(name, WIDTH)))?;
                     }
-                    Some(wanted) if is_asked_for(wanted, step) => {
+                    Some(wanted) if view::step::has_id(step, wanted) => {
                         found = true;
                         let value = view::json::step_at(&stored.run, step, depth, &results);
                         written(serde_json::to_writer_pretty(&mut *out, &value).map_err(io::Error::from))?;
@@ -260,7 +239,7 @@ impl Tools {
             let (left, right) = (stored_run(source, &ask.left)?, stored_run(source, &ask.right)?);
             let goes_on = source.goes_on();
             let compared = view::compare::runs(&left.run, &right.run, &mut Effort::new(&*goes_on));
-            written(joined(out, &compare::lines(&compared, false)))?;
+            joined(out, &compare::lines(&compared, false))?;
             let of = |name: &str, trace: &str, run: &StoredRun| run.damage.replace("\n[", &format!("\n[{name}, {trace}: "));
             written(out.write_all((of("left", &ask.left, &left) + &of("right", &ask.right, &right)).as_bytes()))
         })
@@ -283,14 +262,10 @@ impl Tools {
             if made.is_empty() {
                 return written(out.write_all(b"this run has no document"));
             }
-            for (at, document) in made.iter().enumerate() {
-                let between = if at > 0 { "\n" } else { "" };
-                written(
-                    out.write_all(between.as_bytes())
-                        .and_then(|()| document.write(Layout::Indented, out)),
-                )?;
-            }
-            Ok(())
+            written(made.iter().enumerate().try_for_each(|(at, document)| {
+                between(at, out)?;
+                document.write(Layout::Indented, out)
+            }))
         })
         .await
     }
@@ -373,8 +348,7 @@ fn stored_run(source: &Source, trace: &str) -> Result<StoredRun, Failure> {
     for damaged in stored.damaged {
         let _ = write!(damage, "\n[{damaged}; the damaged part of the trace is left out]");
     }
-    let runs = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-    let run = runs.into_iter().next().ok_or_else(missing)?;
+    let run = source.runs_of(stored.spans, stored.logs).into_iter().next().ok_or_else(missing)?;
     Ok(StoredRun { run, damage })
 }
 
@@ -385,16 +359,16 @@ fn documents_of<'a>(source: &Source, run: &'a Run, format: &str) -> Result<Vec<D
     Ok(documents::of_run(run, format, &Options::default()).documents)
 }
 
-fn written(result: io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|source| Failure::Output { source })
+/// A line break before all but the first item.
+fn between(at: usize, out: &mut Excerpt<'_>) -> io::Result<()> {
+    out.write_all(if at > 0 { b"\n" } else { b"" })
 }
 
-fn joined(out: &mut Excerpt<'_>, lines: &[String]) -> io::Result<()> {
-    for (at, line) in lines.iter().enumerate() {
-        out.write_all(if at > 0 { b"\n" } else { b"" })?;
-        out.write_all(line.as_bytes())?;
-    }
-    Ok(())
+fn joined(out: &mut Excerpt<'_>, lines: &[String]) -> Result<(), Failure> {
+    written(lines.iter().enumerate().try_for_each(|(at, line)| {
+        between(at, out)?;
+        out.write_all(line.as_bytes())
+    }))
 }
 
 /// Writes one JSON object per line.
@@ -402,9 +376,8 @@ fn lines<T: serde::Serialize>(out: &mut Excerpt<'_>, items: &[T], none: &str) ->
     if items.is_empty() {
         return written(out.write_all(none.as_bytes()));
     }
-    for (at, item) in items.iter().enumerate() {
-        written(out.write_all(if at > 0 { b"\n" } else { b"" }))?;
-        written(serde_json::to_writer(&mut *out, item).map_err(io::Error::from))?;
-    }
-    Ok(())
+    written(items.iter().enumerate().try_for_each(|(at, item)| {
+        between(at, out)?;
+        Ok(serde_json::to_writer(&mut *out, item)?)
+    }))
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Show, otlp_json, print, print_lines};
+use super::{Show, otlp_json};
 use crate::cli::failure::{Failure, exit_status};
 use crate::cli::file_runs::FileRuns;
+use crate::cli::out;
 use crate::redact::Rules;
 use crate::store::Stored;
 use crate::trace::Trace;
@@ -17,14 +18,14 @@ impl Show {
         if self.spans && self.json {
             let stored = Stored {
                 spans: read.spans().cloned().collect(),
-                logs: read.logs().to_vec(),
+                logs: read.logs.clone(),
                 ..Stored::default()
             };
-            print(&otlp_json(&stored))?;
+            out::json(&otlp_json(&stored))?;
             return Ok(exit_status(clean));
         }
         let traces = self.spans.then(|| read.traces());
-        let logs = read.logs().to_vec();
+        let logs = read.logs.clone();
         let runs = read.into_runs();
         let name = |file: &PathBuf| match file.as_os_str() == "-" {
             true => "standard input".to_owned(),
@@ -47,7 +48,7 @@ impl Show {
                     let trace = Trace::from_spans(spans);
                     shown.extend(self.span_lines(id, &trace, &trace.findings, &logs));
                 }
-                print_lines(&shown)?;
+                out::paged(&shown)?;
             }
             ([run], None) => self.show(run, &logs)?,
             (runs, None) => self.show_runs("file", &name, runs)?,

@@ -92,10 +92,7 @@ fn entry(said: &ConversationEntry<'_>, has_times: bool, width: Option<usize>) ->
 fn in_and_out(run: &Run, beside: &UnshownValues, has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(of) = run.steps.get(beside.step) else { return lines };
-    let mut line = Line::default();
-    line.push("  ", Style::Plain);
-    line.push(of.operation.kind.name(), Style::Kind);
-    line.next(&shown(step::name(run, of), 48), Style::Strong);
+    let mut line = Line::of_step(run, of, 48);
     if has_times {
         line.next(&elapsed(step::offset(run, of.started_at)), Style::Dim);
     }

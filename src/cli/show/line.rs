@@ -1,6 +1,8 @@
 //! A line of styled text that is cut to the terminal's width.
 
 use crate::cli::out::{Style, styled};
+use crate::run::{Run, Step};
+use crate::view::step;
 use crate::view::text::{columns, one_line};
 
 /// Text with styles.
@@ -8,6 +10,14 @@ use crate::view::text::{columns, one_line};
 pub(super) struct Line(Vec<(String, Style)>);
 
 impl Line {
+    /// The kind and the name of a step, of so many columns at most.
+    pub(super) fn of_step(run: &Run, of: &Step, columns: usize) -> Self {
+        let mut line = Self(vec![("  ".to_owned(), Style::Plain)]);
+        line.push(of.operation.kind.name(), Style::Kind);
+        line.next(&one_line(step::name(run, of), columns), Style::Strong);
+        line
+    }
+
     /// Appends text.
     pub(super) fn push(&mut self, words: impl Into<String>, style: Style) {
         let words = words.into();

@@ -25,8 +25,8 @@ use super::{complete, new_file, out};
 use crate::pages;
 use crate::redact::Rules;
 use crate::run::{Run, Step};
-use crate::span::{LogRecord, TraceId, UnixNanos, json as otlp};
-use crate::store::{self, Filter, Order, Stored};
+use crate::span::{LogRecord, TraceId, json as otlp};
+use crate::store::{Filter, Stored};
 use crate::trace::{Finding, Trace};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
@@ -130,20 +130,19 @@ impl Show {
         (stored.spans, stored.logs) = redacted(rules.as_ref(), stored.spans, stored.logs)?;
         let clean = stored.damaged.is_empty();
         if self.spans && self.json {
-            print(&otlp_json(&stored))?;
+            out::json(&otlp_json(&stored))?;
             return Ok(exit_status(clean));
         }
         let trace = self.spans.then(|| Trace::from_spans(stored.spans.clone()));
         let logs = stored.logs.clone();
-        let run = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-        let run = run.into_iter().next();
+        let run = source.runs_of(stored.spans, stored.logs).into_iter().next();
         match (run, trace) {
             (run, Some(trace)) => {
                 let findings = run.map_or_else(|| trace.findings.clone(), |run| run.findings);
-                print_lines(&self.span_lines(id, &trace, &findings, &logs))?;
+                out::paged(&self.span_lines(id, &trace, &findings, &logs))?;
             }
             (Some(run), None) => self.show(&run, &logs)?,
-            (None, None) => print_lines(&[format!("trace {id} has no spans")])?,
+            (None, None) => out::paged(&[format!("trace {id} has no spans")])?,
         }
         Ok(exit_status(clean))
     }
@@ -159,13 +158,7 @@ impl Show {
 
     /// The runs of a session with agent work, oldest first.
     fn show_session(&self, source: &Source, rules: Option<&Rules>, session: &str) -> Result<ExitCode, Failure> {
-        let filter = Filter {
-            session: Some(session.to_owned()),
-            order: Order::OldestFirst,
-            ..Filter::default()
-        };
-        let ids = source.ids(&filter)?;
-        source.tell_deleted(session)?;
+        let ids = source.ids_of_session(session, Filter::default())?;
         if ids.is_empty() {
             return Err(Failure::missing(format!(
                 "there is no session {session}; `spanbridge ls --sessions` lists the sessions"
@@ -179,7 +172,7 @@ impl Show {
             logs.extend(stored.logs);
         }
         let (spans, logs) = redacted(rules, spans, logs)?;
-        let mut runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
+        let mut runs = source.runs_of(spans, logs);
         runs.sort_by_key(|run| (run.started_at, run.trace_id));
         self.show_runs("session", session, &runs)?;
         Ok(exit_status(clean))
@@ -189,19 +182,19 @@ impl Show {
     fn show_runs(&self, what: &str, name: &str, shown: &[Run]) -> Result<(), Failure> {
         if self.json {
             let runs: Vec<_> = shown.iter().map(|run| WholeRun { run, logs: &[] }).collect();
-            return print(&serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
+            return out::json(&serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
         }
         let title = format!("{what} {}", out::shown(name, overview::NAME));
         match &self.html {
             Some(path) => write_page(path, self.force, &title, &|out| pages::write_runs(what, name, shown, out)),
-            None => print_lines(&runs::lines(&title, shown, out::width(), self.full, &self.only)),
+            None => out::paged(&runs::lines(&title, shown, out::width(), self.full, &self.only)),
         }
     }
 
     fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {
         if self.json {
             let text = serde_json::to_string_pretty(&WholeRun { run, logs }).unwrap_or_default();
-            return print(&text);
+            return out::json(&text);
         }
         if let Some(path) = &self.html {
             return write_page(path, self.force, &format!("trace {}", run.trace_id), &|out| pages::write(run, out));
@@ -211,17 +204,17 @@ impl Show {
             let mut lines = overview::head(run, width, false);
             lines.extend(full::talks(run, width));
             lines.extend(overview::files(run, width));
-            return print_lines(&lines);
+            return out::paged(&lines);
         }
         if let Some(step) = self.only.step(run)? {
-            return print_lines(&step_lines(run, step, width, &self.only));
+            return out::paged(&step_lines(run, step, width, &self.only));
         }
         let mut lines = overview(run, width, self.full, &self.only);
         if self.full {
             lines.extend(conversations(run, width));
         }
         lines.extend(overview::hints(run, logs));
-        print_lines(&lines)
+        out::paged(&lines)
     }
 }
 
@@ -272,30 +265,14 @@ fn otlp_json(stored: &Stored) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn print(json: &str) -> Result<(), Failure> {
-    out::json(json)
-        .and_then(|()| out::flush())
-        .map_err(|source| Failure::Output { source })
-}
-
-fn print_lines(lines: &[String]) -> Result<(), Failure> {
-    let written = out::paged(lines).and_then(|()| out::flush());
-    written.map_err(|source| Failure::Output { source })
-}
-
 fn write_page(path: &Path, force: bool, what: &str, write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>) -> Result<(), Failure> {
     if path == Path::new("-") {
         let mut page = Vec::new();
-        let written = write(&mut page)
-            .and_then(|()| out::line(&String::from_utf8_lossy(&page)))
-            .and_then(|()| out::flush());
-        return written.map_err(|source| Failure::Output { source });
+        out::written(write(&mut page))?;
+        return out::line(&String::from_utf8_lossy(&page));
     }
     let mut file = io::BufWriter::new(new_file::named(path, force, pages::is_page)?);
-    write(&mut file).and_then(|()| file.flush()).map_err(|source| Failure::Write {
-        path: path.to_owned(),
-        source,
-    })?;
+    write(&mut file).and_then(|()| file.flush()).map_err(Failure::write(path))?;
     out::note(&format!("{what} is in {}; open it in a browser", path.display()));
     Ok(())
 }

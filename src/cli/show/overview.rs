@@ -1,7 +1,7 @@
 //! The overview above the tree: agent, question and answer, totals and errors.
 
 use super::line::{Line, facts};
-use crate::cli::out::{Style, Table, many, shown, styled};
+use crate::cli::out::{Style, Table, many, plain_cell, shown, some, styled, text_of};
 use crate::formats;
 use crate::operation::Failure;
 use crate::run::annotations::ANNOTATOR;
@@ -165,9 +165,8 @@ pub(super) fn files(run: &Run, width: Option<usize>) -> Vec<String> {
     }
     let mut table = Table::new(&["FILE", "EDITS", "ADDED", "REMOVED"]);
     for file in &files {
-        let count = |number: usize| (number.to_string(), Style::Plain);
         let path = (shown(&file.path, NAME), Style::Strong);
-        table.row(vec![path, count(file.edits), count(file.added), count(file.removed)]);
+        table.row(vec![path, plain_cell(file.edits), plain_cell(file.added), plain_cell(file.removed)]);
     }
     table.fit(width, &["FILE"], &["REMOVED", "ADDED"]);
     let mut lines = vec![String::new()];
@@ -178,20 +177,11 @@ pub(super) fn files(run: &Run, width: Option<usize>) -> Vec<String> {
 fn table(what: &str, groups: &[Group<'_>], has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut table = Table::new(&[what, "CALLS", "TOOLS", "FAILED", "BUSY", "IN", "CACHED", "OUT", "COST"]);
     for Group { name, totals } in groups {
-        let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
-        let some = |number: u64| count(Some(number).filter(|number| *number > 0));
-        let cells = [
-            some(totals.model_calls),
-            some(totals.tool_calls),
-            some(totals.failures),
-            if has_times { elapsed(totals.busy_nanos) } else { String::new() },
-            count(totals.tokens.input),
-            count(totals.tokens.cache_read),
-            count(totals.tokens.output),
-            totals.cost.map_or_else(String::new, |cost| cost.to_string()),
-        ];
         let mut row = vec![(shown(name.unwrap_or("(not named)"), 48), Style::Strong)];
-        row.extend(cells.map(|cell| (cell, Style::Plain)));
+        row.extend([totals.model_calls, totals.tool_calls, totals.failures].map(|number| plain_cell(text_of(some(number)))));
+        row.push(plain_cell(text_of(has_times.then(|| elapsed(totals.busy_nanos)))));
+        row.extend([totals.tokens.input, totals.tokens.cache_read, totals.tokens.output].map(|number| plain_cell(text_of(number))));
+        row.push(plain_cell(text_of(totals.cost)));
         table.row(row);
     }
     table.drop_empty();
@@ -215,10 +205,7 @@ pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String>
     for (of, failure) in failed.iter().take(most) {
         let about = if step::has_derived_times(of) { "~" } else { "" };
         let at = elapsed(step::offset(run, of.started_at));
-        let mut line = Line::default();
-        line.push("  ", Style::Plain);
-        line.push(of.operation.kind.name(), Style::Kind);
-        line.next(&shown(step::name(run, of), 28), Style::Strong);
+        let mut line = Line::of_step(run, of, 28);
         if has_times {
             line.next(&format!("at {about}{at}"), Style::Dim);
         }

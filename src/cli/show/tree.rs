@@ -59,8 +59,7 @@ impl Only {
     /// The requested step; an error if there is no such step or kind.
     pub(super) fn step<'a>(&self, run: &'a Run) -> Result<Option<&'a Step>, Failure> {
         let Some(wanted) = &self.step else { return Ok(None) };
-        let is_it = |step: &&Step| step.id == *wanted || step.span_id.is_some_and(|span| span.to_string().starts_with(wanted.as_str()));
-        let found = run.steps.iter().find(is_it);
+        let found = run.steps.iter().find(|of| step::has_id(of, wanted));
         found
             .map(Some)
             .ok_or_else(|| Failure::missing(format!("the run has no step {wanted}")))

@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::{Kind, Source};
+use super::Source;
+use super::pages::{ids_of, pages};
 use crate::cli::failure::Failure;
 use crate::dataset::expression::moment_text;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::Filter;
 use crate::view::seeking::Sought;
 use crate::web::listing::Listed;
-use crate::web::{percent_encoded, words};
+use crate::web::words;
 
 /// Which traces contain the words.
 #[derive(Debug)]
@@ -35,31 +36,26 @@ impl Source {
     pub(in crate::cli) fn having(&self, text: Option<&str>, filter: &Filter) -> Result<Having, Failure> {
         let Some(text) = text else { return Ok(Having::All) };
         let words = Sought::of(text).ok_or_else(|| Failure::usage("there are no words to look for"))?;
-        let Kind::Server(server) = &self.kind else {
+        let Err(server) = self.store() else {
             return Ok(Having::Words(Box::new(words)));
         };
         let moment = |at: Option<u64>| at.map(|at| moment_text(UnixNanos(at)));
-        let mut path = format!("/api/v1/runs?all=1&q={}", percent_encoded(text));
-        for (name, value) in [
-            ("service", filter.service.clone()),
-            ("session", filter.session.clone()),
-            ("since", moment(filter.since)),
-            ("until", moment(filter.until)),
-        ] {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", percent_encoded(&value)));
-            }
-        }
-        let (mut traces, mut after) = (HashSet::new(), String::new());
-        loop {
-            let body = server.get_ok(&format!("{path}{after}"))?.unwrap_or_default();
-            let page: Found = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
-            traces.extend(page.runs.into_iter().map(|listed| listed.trace_id));
-            match page.next.map(|next| format!("&after={}", percent_encoded(&next))) {
-                Some(next) if next != after => after = next,
-                _ => return Ok(Having::Traces(traces)),
-            }
-        }
+        let traces = pages(None, |_, after| {
+            let page: Found = server.list(
+                "/api/v1/runs",
+                &[
+                    ("all", Some("1".to_owned())),
+                    ("q", Some(text.to_owned())),
+                    ("service", filter.service.clone()),
+                    ("session", filter.session.clone()),
+                    ("since", moment(filter.since)),
+                    ("until", moment(filter.until)),
+                    ("after", after.map(str::to_owned)),
+                ],
+            )?;
+            Ok((page.runs.into_iter().map(|listed| listed.trace_id).collect(), page.next))
+        })?;
+        Ok(Having::Traces(traces.into_iter().collect()))
     }
 
     /// The traces of a filter that have words.
@@ -69,7 +65,7 @@ impl Source {
             return self.ids(filter);
         }
         let found = self.list_where(filter, false, &|listed| self.has_words(&having, listed))?;
-        Ok(found.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+        Ok(ids_of(&found))
     }
 
     /// Whether a trace has them.
@@ -79,13 +75,9 @@ impl Source {
             Having::Traces(traces) => return traces.contains(&listed.trace_id),
             Having::Words(words) => words,
         };
-        let store = match &self.kind {
-            Kind::Directory { store, .. } => store,
-            Kind::Served(served) => served.store(),
-            Kind::Server(_) => return false,
-        };
+        let Ok(store) = self.store() else { return false };
         let goes_on = self.goes_on();
         let id = TraceId::from_hex(&listed.trace_id);
-        id.is_some_and(|id| words::are_in_payloads(&**store, id, words, &*goes_on) == Some(true))
+        id.is_some_and(|id| words::are_in_payloads(store, id, words, &*goes_on) == Some(true))
     }
 }

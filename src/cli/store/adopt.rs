@@ -163,9 +163,9 @@ impl Adopt {
             out::note(&format!(
                 "sent to {}: {}, {}, {}",
                 sample.name,
-                out::many(usize::try_from(spans).unwrap_or(usize::MAX), "span"),
-                out::many(usize::try_from(records).unwrap_or(usize::MAX), "log record"),
-                out::many(usize::try_from(points).unwrap_or(usize::MAX), "data point")
+                out::many(spans, "span"),
+                out::many(records, "log record"),
+                out::many(points, "data point")
             ));
         }
         Ok(())

@@ -48,7 +48,7 @@ impl Compact {
                 out::note(&format!(
                     "{}: {}, {} bytes, digest {}",
                     writer.name,
-                    out::many(usize::try_from(one.chunks).unwrap_or(usize::MAX), "chunk"),
+                    out::many(one.chunks, "chunk"),
                     one.bytes,
                     one.digest
                 ));

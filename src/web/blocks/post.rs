@@ -1,7 +1,6 @@
 //! The content of a request that writes blocks.
 
 use bytes::Bytes;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::formats::DocumentSizes;
@@ -56,10 +55,7 @@ impl Posted {
         };
         let mut texts: Vec<String> = texts.into_iter().map(|text| text.get().to_owned()).collect();
         if texts.is_empty() {
-            return Err(Problem::validation(
-                "the list has no block: send at least one",
-                one("field", "block"),
-            ));
+            return Err(Problem::of_field("block", "the list has no block: send at least one"));
         }
         if let Some(rules) = rules {
             texts = redacted(texts, trace, rules)?;
@@ -72,10 +68,6 @@ impl Posted {
             _body: body,
         })
     }
-}
-
-fn one(key: &str, value: &str) -> serde_json::Map<String, Value> {
-    serde_json::Map::from_iter([(key.to_owned(), Value::from(value))])
 }
 
 /// Redacts the texts. The rules for blocks apply to what will be stored, so redaction comes first.
@@ -105,12 +97,12 @@ fn redacted(texts: Vec<String>, trace: &Name, rules: &Rules) -> Result<Vec<Strin
     let named = found.next();
     if named.as_ref().and_then(|span| span.attributes.text(TRACE)) != Some(trace.text.as_str()) {
         let message = "a redaction rule matches the trace id; use another id";
-        return Err(Problem::validation(message, one("field", "trace_id")));
+        return Err(Problem::of_field("trace_id", message));
     }
     let count = texts.len();
     let texts: Option<Vec<String>> = found.map(|span| span.attributes.text(BLOCK).map(str::to_owned)).collect();
     texts.filter(|texts| texts.len() == count).ok_or_else(|| {
         let message = format!("a redaction rule removes the attribute {BLOCK}, which contains a block");
-        Problem::validation(message, one("field", "block"))
+        Problem::of_field("block", message)
     })
 }

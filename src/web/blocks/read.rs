@@ -4,7 +4,6 @@ use std::io::Write as _;
 
 use super::super::answer::Answer;
 use super::super::cost::{self, Purpose};
-use super::super::readers::Refusal;
 use super::super::reply::{Outcome, Problem};
 use super::super::request::Asked;
 use super::super::service::Web;
@@ -16,14 +15,20 @@ use crate::documents;
 use crate::formats::openreward::{OpenReward, written};
 use crate::formats::{Format as _, Layout};
 use crate::otlp::decode;
-use crate::span::UnixNanos;
-use crate::store::{ChunkKind, Error};
+use crate::span::{Span, UnixNanos};
+use crate::store::ChunkKind;
 
 /// Spans name no organization: theirs is that of the project whose store they are in.
-pub(in crate::web) fn blocks(web: &Web, organization: &str, id: &str, stitched: bool, asked: &Asked, answer: &mut Answer) -> Outcome {
-    web.is_of(organization)?;
+pub(in crate::web) fn blocks(
+    web: &Web,
+    (organization, id): (String, String),
+    stitched: bool,
+    asked: &Asked,
+    answer: &mut Answer,
+) -> Outcome {
+    web.is_of(&organization)?;
     let wanted = Wanted::of(web, asked, false)?;
-    let name = Name::of(id);
+    let name = Name::of(&id);
     let Some(texts) = texts(web, &name, &wanted, answer)? else {
         return assembled(web, &name, stitched, &wanted, answer);
     };
@@ -43,28 +48,19 @@ pub(in crate::web) fn blocks(web: &Web, organization: &str, id: &str, stitched: 
 
 /// The blocks as written; `None`: the trace was not written as blocks.
 fn texts(web: &Web, name: &Name, wanted: &Wanted, answer: &mut Answer) -> Result<Option<Vec<String>>, Problem> {
-    let mut refusal: Option<Refusal> = None;
     let mut found: Vec<(UnixNanos, String)> = Vec::new();
-    let read = web.store.each_chunk(name.id, &mut |kind, message| {
-        if kind != ChunkKind::Spans || memchr::memmem::find(message, written::BLOCK.as_bytes()).is_none() {
-            return Ok(());
-        }
-        answer.reserve(cost::of_chunk(kind, message, Purpose::Spans)).map_err(|refused| {
-            refusal = Some(refused);
-            Error::Cancelled
-        })?;
-        let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
-        found.extend(
-            spans
-                .iter()
-                .filter_map(|span| Some((span.start, written::text_of(span)?.to_owned()))),
-        );
-        Ok(())
-    });
-    let damaged = match (read, refusal) {
-        (Err(_), Some(refusal)) => return Err(refusal.into()),
-        (read, _) => read?,
-    };
+    let damaged = single::within(answer, |reserve| {
+        web.store.each_chunk(name.id, &mut |kind, message| {
+            if kind != ChunkKind::Spans || memchr::memmem::find(message, written::BLOCK.as_bytes()).is_none() {
+                return Ok(());
+            }
+            reserve(cost::of_chunk(kind, message, Purpose::Spans))?;
+            let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
+            let text = |span: &Span| Some((span.start, written::text_of(span)?.to_owned()));
+            found.extend(spans.iter().filter_map(text));
+            Ok(())
+        })
+    })?;
     if found.is_empty() {
         return Ok(None);
     }
