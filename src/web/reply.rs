@@ -30,7 +30,7 @@ pub(crate) struct Problem {
     code: &'static str,
     message: String,
     /// A further header of the answer.
-    header: Option<(HeaderName, HeaderValue)>,
+    header: Option<Box<(HeaderName, HeaderValue)>>,
     /// Further details of the error.
     details: Box<Map<String, Value>>,
 }
@@ -52,7 +52,7 @@ impl Problem {
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.header = Some(Box::new((name, value)));
         self
     }
 
@@ -221,7 +221,7 @@ impl Problem {
         }});
         let mut response = json_reply(body.to_string());
         *response.status_mut() = self.status;
-        response.headers_mut().extend(self.header.clone());
+        response.headers_mut().extend(self.header.as_deref().cloned());
         response
     }
 }

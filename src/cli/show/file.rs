@@ -21,7 +21,7 @@ impl Show {
                 logs: read.logs.clone(),
                 ..Stored::default()
             };
-            out::json(&otlp_json(&stored))?;
+            out::json(otlp_json(&stored))?;
             return Ok(exit_status(clean));
         }
         let traces = self.spans.then(|| read.traces());

@@ -130,7 +130,7 @@ impl Show {
         (stored.spans, stored.logs) = redacted(rules.as_ref(), stored.spans, stored.logs)?;
         let clean = stored.damaged.is_empty();
         if self.spans && self.json {
-            out::json(&otlp_json(&stored))?;
+            out::json(otlp_json(&stored))?;
             return Ok(exit_status(clean));
         }
         let trace = self.spans.then(|| Trace::from_spans(stored.spans.clone()));
@@ -182,7 +182,7 @@ impl Show {
     fn show_runs(&self, what: &str, name: &str, shown: &[Run]) -> Result<(), Failure> {
         if self.json {
             let runs: Vec<_> = shown.iter().map(|run| WholeRun { run, logs: &[] }).collect();
-            return out::json(&serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
+            return out::json(serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
         }
         let title = format!("{what} {}", out::shown(name, overview::NAME));
         match &self.html {
