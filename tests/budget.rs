@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 564),
     ("access", 485),
     ("blocks", 997),
-    ("cli", 14418),
+    ("cli", 14406),
     ("client", 580),
     ("dataset", 2770),
     ("dialect", 13384),

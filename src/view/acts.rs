@@ -87,7 +87,10 @@ fn text<'a>(given: &'a Map<String, Value>, names: &[&'static str]) -> Option<(&'
     names.iter().find_map(|name| Some((*name, given.get(*name)?.as_str()?)))
 }
 
-fn pair(given: &Map<String, Value>) -> Option<((&'static str, &'static str), (&str, &str))> {
+/// The names of two members, and their texts.
+type Pair<'a> = ((&'static str, &'static str), (&'a str, &'a str));
+
+fn pair(given: &Map<String, Value>) -> Option<Pair<'_>> {
     let has = |names: &&(&str, &str)| given.contains_key(names.0) && given.contains_key(names.1);
     let names = EDITS.iter().find(has)?;
     Some((*names, (given.get(names.0)?.as_str()?, given.get(names.1)?.as_str()?)))
