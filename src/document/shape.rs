@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::document::json::Json;
+pub(crate) use crate::document::records::{record, records, tag, variants};
 pub(crate) use crate::document::shown::{kind_of, shown};
 use crate::document::source::{Otherwise, Part, Source};
 use crate::document::violations::{JsonPath, Violations};
@@ -169,41 +170,6 @@ impl Field {
         self.otherwise == Otherwise::Unknown && value.as_str() == Some(Otherwise::UNKNOWN)
     }
 }
-
-/// Defines records: one line per field, with its shape, sources and default.
-///
-/// ```text
-/// RECORD "with its article", only "what becomes of other fields" {
-///     need field: Shape, from(Field).of(Part).made_up(Text("unknown"));
-///     may field: Shape;
-/// }
-/// ```
-macro_rules! records {
-    ($(
-        $(#[$doc:meta])* $record:ident $what:literal $(, only $others:tt)?
-        { $($kind:ident $name:ident: $shape:expr $(, $($method:ident($($arg:expr),*)).+)?;)* }
-    )*) => {
-        $($(#[$doc])* pub(super) static $record: $crate::document::shape::Record = $crate::document::shape::record! {
-            $what $(, only $others)? { $($kind $name: $shape $(, $($method($($arg),*)).+)?;)* }
-        };)*
-    };
-}
-
-/// Defines one record, as in [`records`].
-macro_rules! record {
-    (
-        $what:literal $(, only $others:tt)?
-        { $($kind:ident $name:ident: $shape:expr $(, $($method:ident($($arg:expr),*)).+)?;)* }
-    ) => {
-        $crate::document::shape::Record {
-            what: $what,
-            fields: &[$($crate::document::shape::$kind(stringify!($name), $shape)$($(.$method($($arg),*))+)?,)*],
-            others: $crate::document::shape::first(&[$($others)?]),
-        }
-    };
-}
-
-pub(crate) use {record, records};
 
 /// The text about other fields, if any.
 pub(crate) const fn first(texts: &[&'static str]) -> Option<&'static str> {

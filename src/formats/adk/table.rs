@@ -1,7 +1,7 @@
 //! ADK's records, in snake case: contents, parts and calls are those of the `google-genai` package.
 
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
-use crate::document::shape::{Tag, Variants, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::source::Part;
 use crate::operation::Field as F;
@@ -43,11 +43,13 @@ records! {
     }
 }
 
-/// Either events or lists.
-pub(super) static DATA: Variants = Variants {
-    common: record! { "intermediate data" {} },
-    of: &[(Tag::Has("invocation_events"), &EVENTS), (Tag::Other, &LISTS)],
-};
+variants! {
+    /// Either events or lists.
+    DATA "intermediate data" {} of {
+        (has invocation_events) => EVENTS;
+        (other) => LISTS;
+    }
+}
 
 records! {
     EVENTS "a list of events", only "events come alone, without the lists of calls and responses" {

@@ -3,7 +3,7 @@
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word,
 };
-use crate::document::shape::{Tag, Variants, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Part;
 use crate::operation::Field as F;
 
@@ -64,26 +64,13 @@ records! {
     }
 }
 
-/// The fields of each type of part.
-static PARTS: Variants = Variants {
-    common: record! { "a content part" {} },
-    of: &[
-        (
-            Tag::Is("type", &["text"]),
-            &record! { "a text part", only REFUSED {
-                need text: Text;
-                may source: Null;
-            } },
-        ),
-        (
-            Tag::Is("type", &["image", "audio"]),
-            &record! { "a media part", only REFUSED {
-                may text: Null;
-                need source: Of(&SOURCE);
-            } },
-        ),
-    ],
-};
+variants! {
+    /// The fields of each type of part.
+    PARTS "a content part" {} of {
+        (type = "text") "a text part", only REFUSED { need text: Text; may source: Null; }
+        (type = "image" | "audio") "a media part", only REFUSED { may text: Null; need source: Of(&SOURCE); }
+    }
+}
 
 records! {
     SOURCE "a source", only REFUSED {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{self, Any, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word};
-use crate::document::shape::{Field, Tag, Variants, record, records};
+use crate::document::shape::{Field, Tag, records, variants};
 use crate::document::source::Otherwise::{self, EmptyList, Null, Unknown, Zero};
 use crate::document::source::Part;
 use crate::operation::{Field as F, Kind};
@@ -51,90 +51,77 @@ records! {
     }
 }
 
-/// The steps, each with its own fields.
-pub(super) static STEPS: Variants = Variants {
-    common: record! { "a step", only DROPPED {
+variants! {
+    /// The steps, each with its own fields.
+    STEPS "a step", only DROPPED {
         need step_id: Text;
         need step_type: Text;
         need timestamp: Time;
         may parent_step_id: Maybe(&Text);
         may metadata: Maybe(&Object);
-    } },
-    of: &[
-        (Tag::Is("step_type", &["user_input"]), &USER_INPUT),
-        (Tag::Is("step_type", &["llm_call"]), &LLM_CALL),
-        (Tag::Is("step_type", &["tool_call"]), &TOOL_CALL),
-        (Tag::Is("step_type", &["retrieval"]), &RETRIEVAL),
-        (Tag::Is("step_type", &["memory_read"]), &MEMORY_READ),
-        (Tag::Is("step_type", &["memory_write"]), &MEMORY_WRITE),
-        (Tag::Is("step_type", &["state_change"]), &STATE_CHANGE),
-        (Tag::Is("step_type", &["interrupt"]), &INTERRUPT),
-        (Tag::Is("step_type", &["final_output"]), &FINAL_OUTPUT),
-    ],
-};
-
-records! {
-    USER_INPUT "a step", only DROPPED {
-        need content: Text, from(F::Input);
-        may input_type: Maybe(&Text), from(F::InputType).usually(Otherwise::Text("text"));
-    }
-    LLM_CALL "a step", only DROPPED {
-        need model: Text, of(Part::Model).made_up(Unknown);
-        need input: Either(&[Text, List(&Object)]), usually(EmptyList);
-        need output: Either(&[Text, Object]), usually(BLANK);
-        may tokens_in: Maybe(&Int), from(F::UsageInput);
-        may tokens_out: Maybe(&Int), from(F::UsageOutput);
-        may tokens_total: Maybe(&Int), from(F::UsageTotal).sum(F::UsageInput, F::UsageOutput);
-        may latency_ms: Maybe(&Int), of(Part::Latency);
-        may cost_estimate: Maybe(&Number), from(F::CostTotal).sum(F::CostInput, F::CostOutput);
-        may provider: Maybe(&Text), from(F::Provider);
-    }
-    TOOL_CALL "a step", only DROPPED {
-        need tool_name: Text, of(Part::ToolName);
-        need arguments: Object, from(F::ToolArguments);
-        may result: Any, of(Part::Result).usually(Null);
-        may latency_ms: Maybe(&Int);
-        may success: Maybe(&Flag);
-        may error: Maybe(&Text), of(Part::Error);
-        may resource_impact: Maybe(&Of(&IMPACT));
-    }
-    RETRIEVAL "a step", only DROPPED {
-        need query: Text, from(F::SearchQuery).of(Part::Input).made_up(BLANK);
-        need results: List(&Of(&RESULT));
-        need match_count: Int;
-        may latency_ms: Maybe(&Int), of(Part::Latency);
-    }
-    MEMORY_READ "a step", only DROPPED {
-        need query: Either(&[Text, Object]), from(F::MemoryQuery).of(Part::Input).made_up(BLANK);
-        need results: List(&Any), from(F::MemoryResults);
-        need match_count: Int;
-        may relevance_scores: Maybe(&List(&Number)), from(F::MemoryScores);
-        may total_available: Maybe(&Int), from(F::MemoryTotalAvailable);
-    }
-    MEMORY_WRITE "a step", only DROPPED {
-        may entity_type: Maybe(&Text), from(F::MemoryEntityType).made_up(Unknown);
-        may entity_id: Maybe(&Text), from(F::MemoryEntityId);
-        may namespace: Maybe(&List(&Text)), from(F::MemoryNamespace);
-        may key: Maybe(&Text), from(F::MemoryKey);
-        need operation: Word(&["add", "update", "delete", "put"]), from(F::MemoryOperation).made_up(Otherwise::Text("add"));
-        need data: Object, from(F::MemoryData);
-        may changes: Maybe(&List(&Of(&CHANGE))), from(F::MemoryChanges);
-        may triggered_by_step_id: Maybe(&Text);
-    }
-    STATE_CHANGE "a step", only DROPPED {
-        need state_key: Text, from(F::StateKey);
-        may old_value: Any, from(F::StateOldValue);
-        need new_value: Any, from(F::StateNewValue);
-        may reason: Maybe(&Text), from(F::StateReason);
-    }
-    INTERRUPT "a step", only DROPPED {
-        need prompt: Text, from(F::InterruptPrompt).of(Part::Input).made_up(BLANK);
-        need response: Either(&[Text, Object]), from(F::InterruptResponse).of(Part::Output).made_up(BLANK);
-        need wait_duration_ms: Int, from(F::InterruptWait).of(Part::Latency).made_up(Zero);
-    }
-    FINAL_OUTPUT "a step", only DROPPED {
-        need content: Any, from(F::Output);
-        may format: Maybe(&Text), from(F::OutputFormat);
+    } of {
+        (step_type = "user_input") "a step", only DROPPED {
+            need content: Text, from(F::Input);
+            may input_type: Maybe(&Text), from(F::InputType).usually(Otherwise::Text("text"));
+        }
+        (step_type = "llm_call") "a step", only DROPPED {
+            need model: Text, of(Part::Model).made_up(Unknown);
+            need input: Either(&[Text, List(&Object)]), usually(EmptyList);
+            need output: Either(&[Text, Object]), usually(BLANK);
+            may tokens_in: Maybe(&Int), from(F::UsageInput);
+            may tokens_out: Maybe(&Int), from(F::UsageOutput);
+            may tokens_total: Maybe(&Int), from(F::UsageTotal).sum(F::UsageInput, F::UsageOutput);
+            may latency_ms: Maybe(&Int), of(Part::Latency);
+            may cost_estimate: Maybe(&Number), from(F::CostTotal).sum(F::CostInput, F::CostOutput);
+            may provider: Maybe(&Text), from(F::Provider);
+        }
+        (step_type = "tool_call") "a step", only DROPPED {
+            need tool_name: Text, of(Part::ToolName);
+            need arguments: Object, from(F::ToolArguments);
+            may result: Any, of(Part::Result).usually(Null);
+            may latency_ms: Maybe(&Int);
+            may success: Maybe(&Flag);
+            may error: Maybe(&Text), of(Part::Error);
+            may resource_impact: Maybe(&Of(&IMPACT));
+        }
+        (step_type = "retrieval") "a step", only DROPPED {
+            need query: Text, from(F::SearchQuery).of(Part::Input).made_up(BLANK);
+            need results: List(&Of(&RESULT));
+            need match_count: Int;
+            may latency_ms: Maybe(&Int), of(Part::Latency);
+        }
+        (step_type = "memory_read") "a step", only DROPPED {
+            need query: Either(&[Text, Object]), from(F::MemoryQuery).of(Part::Input).made_up(BLANK);
+            need results: List(&Any), from(F::MemoryResults);
+            need match_count: Int;
+            may relevance_scores: Maybe(&List(&Number)), from(F::MemoryScores);
+            may total_available: Maybe(&Int), from(F::MemoryTotalAvailable);
+        }
+        (step_type = "memory_write") "a step", only DROPPED {
+            may entity_type: Maybe(&Text), from(F::MemoryEntityType).made_up(Unknown);
+            may entity_id: Maybe(&Text), from(F::MemoryEntityId);
+            may namespace: Maybe(&List(&Text)), from(F::MemoryNamespace);
+            may key: Maybe(&Text), from(F::MemoryKey);
+            need operation: Word(&["add", "update", "delete", "put"]), from(F::MemoryOperation).made_up(Otherwise::Text("add"));
+            need data: Object, from(F::MemoryData);
+            may changes: Maybe(&List(&Of(&CHANGE))), from(F::MemoryChanges);
+            may triggered_by_step_id: Maybe(&Text);
+        }
+        (step_type = "state_change") "a step", only DROPPED {
+            need state_key: Text, from(F::StateKey);
+            may old_value: Any, from(F::StateOldValue);
+            need new_value: Any, from(F::StateNewValue);
+            may reason: Maybe(&Text), from(F::StateReason);
+        }
+        (step_type = "interrupt") "a step", only DROPPED {
+            need prompt: Text, from(F::InterruptPrompt).of(Part::Input).made_up(BLANK);
+            need response: Either(&[Text, Object]), from(F::InterruptResponse).of(Part::Output).made_up(BLANK);
+            need wait_duration_ms: Int, from(F::InterruptWait).of(Part::Latency).made_up(Zero);
+        }
+        (step_type = "final_output") "a step", only DROPPED {
+            need content: Any, from(F::Output);
+            may format: Maybe(&Text), from(F::OutputFormat);
+        }
     }
 }
 

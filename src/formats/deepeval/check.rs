@@ -3,19 +3,18 @@
 use serde_json::Value;
 
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Tag, Variants, record, records, shown};
+use crate::document::shape::{records, shown, variants};
 use crate::document::source::Otherwise::EmptyList;
 use crate::document::violations::{JsonPath, Violations};
 
-/// A conversation has turns or a scenario.
-static CASE: Variants = Variants {
-    common: record! { "a test case" {} },
-    of: &[
-        (Tag::Has("turns"), &CONVERSATION),
-        (Tag::Has("scenario"), &CONVERSATION),
-        (Tag::Other, &SINGLE),
-    ],
-};
+variants! {
+    /// A conversation has turns or a scenario.
+    CASE "a test case" {} of {
+        (has turns) => CONVERSATION;
+        (has scenario) => CONVERSATION;
+        (other) => SINGLE;
+    }
+}
 
 records! {
     SINGLE "a test case" {

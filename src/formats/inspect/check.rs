@@ -8,7 +8,7 @@ use crate::document::rules::own_ids;
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
 };
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::violations::{JsonPath, Violations};
 
@@ -90,36 +90,16 @@ records! {
     }
 }
 
-/// Parts by their type.
-static PARTS: Variants = Variants {
-    common: record! { "a part" {
-        may internal: Any;
-    } },
-    of: &[
-        (Tag::Is("type", &["text"]), &part("a text part", &[need("text", Text)])),
-        (
-            Tag::Is("type", &["reasoning"]),
-            &part(
-                "a part of reasoning",
-                &[need("reasoning", Text), may("signature", Maybe(&Text)), may("redacted", Flag)],
-            ),
-        ),
-        (Tag::Is("type", &["image"]), &part("an image", &[need("image", Text)])),
-        (
-            Tag::Is("type", &["audio"]),
-            &part("a sound", &[need("audio", Text), need("format", Text)]),
-        ),
-        (Tag::Is("type", &["data"]), &part("a part of data", &[need("data", Object)])),
+variants! {
+    /// Parts by their type.
+    PARTS "a part" { may internal: Any; } of {
+        (type = "text") "a text part" { need text: Text; }
+        (type = "reasoning") "a part of reasoning" { need reasoning: Text; may signature: Maybe(&Text); may redacted: Flag; }
+        (type = "image") "an image" { need image: Text; }
+        (type = "audio") "a sound" { need audio: Text; need format: Text; }
+        (type = "data") "a part of data" { need data: Object; }
         // Parts that other writers use.
-        (Tag::Is("type", &["video", "tool_use", "document"]), &part("another part", &[])),
-    ],
-};
-
-const fn part(what: &'static str, fields: &'static [Field]) -> Record {
-    Record {
-        what,
-        fields,
-        others: None,
+        (type = "video" | "tool_use" | "document") "another part" {}
     }
 }
 
@@ -155,9 +135,9 @@ records! {
     }
 }
 
-/// Events by their name.
-static EVENTS: Variants = Variants {
-    common: record! { "an event" {
+variants! {
+    /// Events by their name.
+    EVENTS "an event" {
         may uuid: Maybe(&Text);
         may span_id: Maybe(&Text);
         may timestamp: Time;
@@ -165,100 +145,49 @@ static EVENTS: Variants = Variants {
         may completed: Maybe(&Time);
         may metadata: Maybe(&Object);
         may pending: Maybe(&Flag);
-    } },
-    of: &[
-        (
-            Tag::Is("event", &["model"]),
-            &record! { "a model event" {
-                need model: Text;
-                need input: List(&Of(&MESSAGE));
-                may input_refs: Maybe(&List(&List(&Count)));
-                need tools: List(&Of(&TOOL));
-                need tool_choice: TOOL_CHOICE;
-                need config: Object;
-                need output: Of(&OUTPUT);
-                may working_time: Maybe(&Number);
-                may error: Maybe(&Text);
-            } },
-        ),
-        (
-            Tag::Is("event", &["tool"]),
-            &record! { "a tool event" {
-                need id: Text;
-                need function: Text;
-                need arguments: Object;
-                may result: RESULT;
-                may working_time: Maybe(&Number);
-                may message_id: Maybe(&Text);
-                may agent: Maybe(&Text);
-                may error: Maybe(&Of(&TOOL_ERROR));
-                may failed: Maybe(&Flag);
-                may agent_span_id: Maybe(&Text);
-            } },
-        ),
-        (
-            Tag::Is("event", &["span_begin"]),
-            &record! { "the beginning of a span" {
-                need id: Text;
-                may parent_id: Maybe(&Text);
-                may type: Maybe(&Text);
-                need name: Text;
-            } },
-        ),
-        (
-            Tag::Is("event", &["span_end"]),
-            &record! { "the end of a span" {
-                need id: Text;
-            } },
-        ),
-        (
-            Tag::Is("event", &["info"]),
-            &record! { "an info event" {
-                may source: Maybe(&Text);
-                need data: Any;
-            } },
-        ),
-        (
-            Tag::Is("event", &["score"]),
-            &record! { "a score event" {
-                need score: Object;
-                may scorer: Maybe(&Text);
-                may intermediate: Flag;
-            } },
-        ),
-        (
-            Tag::Is("event", &["error"]),
-            &record! { "an error event" {
-                need error: Of(&ERROR);
-            } },
-        ),
+    } of {
+        (event = "model") "a model event" {
+            need model: Text;
+            need input: List(&Of(&MESSAGE));
+            may input_refs: Maybe(&List(&List(&Count)));
+            need tools: List(&Of(&TOOL));
+            need tool_choice: TOOL_CHOICE;
+            need config: Object;
+            need output: Of(&OUTPUT);
+            may working_time: Maybe(&Number);
+            may error: Maybe(&Text);
+        }
+        (event = "tool") "a tool event" {
+            need id: Text;
+            need function: Text;
+            need arguments: Object;
+            may result: RESULT;
+            may working_time: Maybe(&Number);
+            may message_id: Maybe(&Text);
+            may agent: Maybe(&Text);
+            may error: Maybe(&Of(&TOOL_ERROR));
+            may failed: Maybe(&Flag);
+            may agent_span_id: Maybe(&Text);
+        }
+        (event = "span_begin") "the beginning of a span" {
+            need id: Text;
+            may parent_id: Maybe(&Text);
+            may type: Maybe(&Text);
+            need name: Text;
+        }
+        (event = "span_end") "the end of a span" { need id: Text; }
+        (event = "info") "an info event" { may source: Maybe(&Text); need data: Any; }
+        (event = "score") "a score event" {
+            need score: Object;
+            may scorer: Maybe(&Text);
+            may intermediate: Flag;
+        }
+        (event = "error") "an error event" { need error: Of(&ERROR); }
         // Events that other writers use.
-        (
-            Tag::Is(
-                "event",
-                &[
-                    "sample_init",
-                    "sample_limit",
-                    "sandbox",
-                    "state",
-                    "store",
-                    "anchor",
-                    "approval",
-                    "branch",
-                    "checkpoint",
-                    "compaction",
-                    "input",
-                    "interrupt",
-                    "score_edit",
-                    "logger",
-                    "step",
-                    "subtask",
-                ],
-            ),
-            &record! { "another event" {} },
-        ),
-    ],
-};
+        (event = "sample_init" | "sample_limit" | "sandbox" | "state" | "store" | "anchor" | "approval" | "branch" | "checkpoint" | "compaction"
+            | "input" | "interrupt" | "score_edit" | "logger" | "step" | "subtask") "another event" {}
+    }
+}
 
 records! {
     TOOL "a tool" {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Open, Text};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records, shown};
+use crate::document::shape::{records, shown, variants};
 use crate::document::violations::{JsonPath, Violations};
 
 records! {
@@ -25,26 +25,17 @@ records! {
     }
 }
 
-/// The schema of a parameter; without a type it is text.
-static SCHEMA: Variants = Variants {
-    common: record! { "a schema" {
+variants! {
+    /// The schema of a parameter; without a type it is text.
+    SCHEMA "a schema" {
         may type: Either(&[Text, List(&Text)]);
         may description: Maybe(&Text);
-    } },
-    of: &[
-        (Tag::Is("type", &["object", "dict"]), &INPUT),
-        (Tag::Is("type", &["array", "list"]), &of_type(&[may("items", OneOf(&SCHEMA))])),
-        (Tag::Is("type", SCALARS), &of_type(&[may("enum", Maybe(&List(&Text)))])),
-        (Tag::Has("type"), &of_type(&[need("type", List(&Text))])),
-        (Tag::Other, &of_type(&[])),
-    ],
-};
-
-const fn of_type(fields: &'static [Field]) -> Record {
-    Record {
-        what: "a schema",
-        fields,
-        others: None,
+    } of {
+        (type = "object" | "dict") => INPUT;
+        (type = "array" | "list") "a schema" { may items: OneOf(&SCHEMA); }
+        (type in SCALARS) "a schema" { may enum: Maybe(&List(&Text)); }
+        (has type) "a schema" { need type: List(&Text); }
+        (other) "a schema" {}
     }
 }
 

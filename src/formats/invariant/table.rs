@@ -3,7 +3,7 @@
 
 use super::offered;
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Open, Text, Word};
-use crate::document::shape::{Tag, Variants, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject, Null};
 
 /// A list of events, a row with them, a request to push several, or a row of metadata for the rows after it.
@@ -27,26 +27,15 @@ records! {
 
 const CONTENT: Shape = Either(&[Text, List(&Deferred(&Object, &OneOf(&PARTS)))]);
 
-pub(super) static PARTS: Variants = Variants {
-    common: record! { "a part" {
+variants! {
+    PARTS "a part" {
         may metadata: Maybe(&Object);
         may server: Maybe(&Text);
-    } },
-    of: &[
-        (
-            Tag::Is("type", &["text"]),
-            &record! { "a text part" {
-                need text: Text;
-            } },
-        ),
-        (
-            Tag::Is("type", &["image_url"]),
-            &record! { "an image part" {
-                need image_url: Of(&IMAGE);
-            } },
-        ),
-    ],
-};
+    } of {
+        (type = "text") "a text part" { need text: Text; }
+        (type = "image_url") "an image part" { need image_url: Of(&IMAGE); }
+    }
+}
 
 records! {
     IMAGE "an image" {
@@ -99,12 +88,11 @@ records! {
 
 pub(super) const ANNOTATIONS: Shape = List(&Of(&ANNOTATION));
 
-static EVENTS: Variants = Variants {
-    common: record! { "an event" {} },
-    of: &[
-        (Tag::Is("role", &["tool"]), &OUTPUT),
-        (Tag::Has("role"), &MESSAGE),
-        (Tag::Has("tools"), &offered::TOOLS),
-        (Tag::Has("type"), &CALL),
-    ],
-};
+variants! {
+    EVENTS "an event" {} of {
+        (role = "tool") => OUTPUT;
+        (has role) => MESSAGE;
+        (has tools) => offered::TOOLS;
+        (has type) => CALL;
+    }
+}

@@ -5,30 +5,23 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Tag, Variants, record, records, shown};
+use crate::document::shape::{records, shown, variants};
 use crate::document::violations::{JsonPath, Violations};
 
-/// A row without `messages` is split in two.
-static ROWS: Variants = Variants {
-    common: record! { "a row" {
+variants! {
+    /// A row without `messages` is split in two.
+    ROWS "a row" {
         may messages: List(&Of(&MESSAGE));
         may prompt: List(&Of(&MESSAGE));
         may completion: List(&Of(&MESSAGE));
         may tools: Maybe(&Either(&[Text, List(&Object)]));
         may trace_id: Text;
         may span_id: Text;
-    } },
-    of: &[
-        (Tag::Has("messages"), &record! { "a row" {} }),
-        (
-            Tag::Other,
-            &record! { "a row in two parts" {
-                need prompt: List(&Of(&MESSAGE));
-                need completion: List(&Of(&MESSAGE));
-            } },
-        ),
-    ],
-};
+    } of {
+        (has messages) "a row" {}
+        (other) "a row in two parts" { need prompt: List(&Of(&MESSAGE)); need completion: List(&Of(&MESSAGE)); }
+    }
+}
 
 records! {
     MESSAGE "a message" {

@@ -6,7 +6,7 @@ use crate::blocks::limits::Limits;
 use crate::blocks::rules::{self, Code};
 use crate::document::choice::Options;
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records, shown};
+use crate::document::shape::{records, shown, variants};
 use crate::document::violations::{JsonPath, Violations};
 
 /// A list of blocks in order, bare or in an object.
@@ -20,9 +20,9 @@ records! {
     }
 }
 
-/// The table's columns, and the payload of each sub type. [`rules`] requires the same fields, with the server's error texts.
-static BLOCKS: Variants = Variants {
-    common: record! { "a block", only NO_COLUMN {
+variants! {
+    /// The table's columns, and the payload of each sub type. [`rules`] requires the same fields, with the server's error texts.
+    BLOCKS "a block", only NO_COLUMN {
         may id: Maybe(&Text);
         may trace_id: Maybe(&Text);
         need block_type: Text;
@@ -34,33 +34,22 @@ static BLOCKS: Variants = Variants {
         may extra: Maybe(&Object);
         may created_at: Maybe(&Text);
         may updated_at: Maybe(&Text);
-    } },
-    of: &[
-        (Tag::Is("sub_type", &["MESSAGE"]), &block(&[need("payload", Of(&MESSAGE))])),
-        (
-            Tag::Is("sub_type", &["THINK"]),
-            &block(&[need("payload", Of(&THINK)), need("parent_block_id", Text)]),
-        ),
-        (
-            Tag::Is("sub_type", &["TOOL_CALL"]),
-            &block(&[need("payload", Of(&CALL)), need("parent_block_id", Text)]),
-        ),
-        (
-            Tag::Is("sub_type", &["TOOL_RESULT"]),
-            &block(&[need("payload", OneOf(&RESULT)), need("parent_block_id", Text)]),
-        ),
-    ],
-};
-
-const NO_COLUMN: &str = "put it into `extra`";
-
-const fn block(fields: &'static [Field]) -> Record {
-    Record {
-        what: "a block",
-        fields,
-        others: Some(NO_COLUMN),
+    } of {
+        (sub_type = "MESSAGE") "a block", only NO_COLUMN { need payload: Of(&MESSAGE); }
+        (sub_type = "THINK") "a block", only NO_COLUMN { need payload: Of(&THINK); need parent_block_id: Text; }
+        (sub_type = "TOOL_CALL") "a block", only NO_COLUMN { need payload: Of(&CALL); need parent_block_id: Text; }
+        (sub_type = "TOOL_RESULT") "a block", only NO_COLUMN { need payload: OneOf(&RESULT); need parent_block_id: Text; }
+    }
+    RESULT "the payload of a tool result" {
+        need call_id: Text;
+        may seq: Maybe(&Count);
+    } of {
+        (has output) "the payload of a tool result" { may output: Any; }
+        (has delta) "the payload of a tool result" { may delta: Any; }
     }
 }
+
+const NO_COLUMN: &str = "put it into `extra`";
 
 records! {
     MESSAGE "the payload of a message" {
@@ -74,25 +63,6 @@ records! {
         need call_id: Text;
         need name: Text;
         need arguments: Either(&[Text, Object]);
-    }
-}
-
-static RESULT: Variants = Variants {
-    common: record! { "the payload of a tool result" {
-        need call_id: Text;
-        may seq: Maybe(&Count);
-    } },
-    of: &[
-        (Tag::Has("output"), &result(&[may("output", Any)])),
-        (Tag::Has("delta"), &result(&[may("delta", Any)])),
-    ],
-};
-
-const fn result(fields: &'static [Field]) -> Record {
-    Record {
-        what: "the payload of a tool result",
-        fields,
-        others: None,
     }
 }
 

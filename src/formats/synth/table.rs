@@ -1,7 +1,7 @@
 //! The package's classes with all their fields: `to_dict` writes every one.
 
 use crate::document::shape::Shape::{Any, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, StrictInt, Text, Time, Word};
-use crate::document::shape::{Tag, Variants, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise;
 
 const UNKNOWN: &str = "the package cannot rebuild it; put it into `metadata`";
@@ -59,15 +59,14 @@ records! {
     }
 }
 
-/// The classes of events, which only differ in their fields.
-pub(super) static EVENT: Variants = Variants {
-    common: record! { "an event" {} },
-    of: &[
-        (Tag::Has("actions"), &RUNTIME),
-        (Tag::Has("reward"), &ENVIRONMENT),
-        (Tag::Has("call_records"), &MODEL_CALL),
-    ],
-};
+variants! {
+    /// The classes of events, which only differ in their fields.
+    EVENT "an event" {} of {
+        (has actions) => RUNTIME;
+        (has reward) => ENVIRONMENT;
+        (has call_records) => MODEL_CALL;
+    }
+}
 
 records! {
     RUNTIME "a RuntimeEvent", only UNKNOWN {

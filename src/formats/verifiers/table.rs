@@ -1,7 +1,7 @@
 //! verifiers' records. Unknown values are left out.
 
 use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Field, Record, Tag, Variants, need, record, records};
+use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::EmptyList;
 use crate::document::source::Part;
 use crate::operation::Field as F;
@@ -104,39 +104,22 @@ records! {
     }
 }
 
-/// Messages by their role.
-pub(super) static MESSAGES: Variants = Variants {
-    common: record! { "a message" {} },
-    of: &[
-        (Tag::Is("role", &["system"]), &words_of("a system message")),
-        (Tag::Is("role", &["user"]), &words_of("a user message")),
-        (
-            Tag::Is("role", &["assistant"]),
-            &record! { "an assistant message" {
-                may content: Maybe(&Text);
-                may reasoning_content: Maybe(&Text);
-                may tool_calls: Maybe(&List(&Of(&TOOL_CALL)));
-                may provider_state: Maybe(&List(&Object));
-            } },
-        ),
-        (
-            Tag::Is("role", &["tool"]),
-            &record! { "a tool message" {
-                need tool_call_id: Text;
-                need content: PARTS;
-                may name: Maybe(&Text);
-            } },
-        ),
-    ],
-};
-
-const CONTENT_ONLY: &[Field] = &[need("content", PARTS)];
-
-const fn words_of(what: &'static str) -> Record {
-    Record {
-        what,
-        fields: CONTENT_ONLY,
-        others: None,
+variants! {
+    /// Messages by their role.
+    MESSAGES "a message" {} of {
+        (role = "system") "a system message" { need content: PARTS; }
+        (role = "user") "a user message" { need content: PARTS; }
+        (role = "assistant") "an assistant message" {
+            may content: Maybe(&Text);
+            may reasoning_content: Maybe(&Text);
+            may tool_calls: Maybe(&List(&Of(&TOOL_CALL)));
+            may provider_state: Maybe(&List(&Object));
+        }
+        (role = "tool") "a tool message" {
+            need tool_call_id: Text;
+            need content: PARTS;
+            may name: Maybe(&Text);
+        }
     }
 }
 
