@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::at::At;
-use super::operations::take_instructions;
+use super::operations::{executed, take_instructions};
 use super::trace_builder::TraceBuilder;
 use super::waiting::{PendingCall, PendingCalls};
 use crate::events::HistoryId;
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall};
 use crate::span::SpanId;
 
 /// A conversation.
@@ -156,21 +156,11 @@ impl Dialogue {
 }
 
 fn tool(id: SpanId, agent: usize, open: &PendingCall, answer: Answer, builder: &mut TraceBuilder) -> usize {
-    let operation = Operation {
-        tool: Some(Box::new(ToolUse {
-            name: Some(open.call.name.clone()),
-            call_id: open.call.id.as_deref().map(str::to_owned),
-            arguments: open.call.arguments.clone(),
-            result: answer.value,
-            ..ToolUse::default()
-        })),
-        failure: answer.failure,
-        ..Operation::named(Kind::Tool, open.call.name.clone())
-    };
+    let mut operation = Operation::named(Kind::Tool, open.call.name.clone());
+    executed(&mut operation, &open.call, open.call.id.as_deref(), answer.value);
+    operation.failure = answer.failure;
     let place = builder.add(id, agent, operation);
-    if let Some(draft) = builder.drafts.get_mut(place) {
-        draft.after = open.caller;
-    }
+    builder.after(place, open.caller);
     place
 }
 

@@ -48,7 +48,7 @@ pub(in crate::formats) use model_output::{read as read_model_output, read_though
 pub(in crate::formats) use numbers::Exact;
 pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{
-    add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched, take_instructions,
+    add_left_over_input, add_sub_agent, asked_operation, exact_times, executed, read as read_operations, searched, take_instructions,
 };
 pub(in crate::formats) use parts::text_or_parts;
 pub(in crate::formats) use reader::{Gather, ReaderFn};

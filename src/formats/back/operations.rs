@@ -6,7 +6,7 @@ use super::at::{At, time};
 use super::facts::read as read_facts;
 use super::note::NoteKind;
 use super::trace_builder::TraceBuilder;
-use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
+use crate::operation::{Document, Kind, Message, Operation, Role, ToolCall, ToolUse};
 use crate::span::UnixNanos;
 
 /// Reads operations attached to an event: they become its children if it is a tool, else its siblings under the agent.
@@ -68,9 +68,7 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, b
         start.as_deref().and_then(time).or(from),
         end.as_deref().and_then(time).or(to),
     );
-    if let Some(draft) = builder.drafts.get_mut(index) {
-        draft.running = draft.start.is_some() && draft.end.is_none();
-    }
+    builder.running(index, true);
 }
 
 /// The operations listed with a question, if they include the one that asked it and the metadata has nothing else.
@@ -136,6 +134,18 @@ pub(in crate::formats) fn exact_times(times: &Value) -> (Option<UnixNanos>, Opti
             .map(UnixNanos)
     };
     (nanos("start_unix_nano"), nanos("end_unix_nano"))
+}
+
+/// Sets what ran for a call: the tool with its result, else the query and results of a search.
+pub(in crate::formats) fn executed(operation: &mut Operation, call: &ToolCall, call_id: Option<&str>, result: Option<Value>) {
+    if !matches!(operation.kind, Kind::Tool | Kind::Handoff) {
+        return searched(operation, call.arguments.as_ref(), result);
+    }
+    let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+    tool.name = Some(call.name.clone());
+    tool.call_id = call_id.map(str::to_owned);
+    tool.arguments.clone_from(&call.arguments);
+    tool.result = result;
 }
 
 /// Sets the query and results of a search.

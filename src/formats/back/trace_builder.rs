@@ -179,6 +179,20 @@ impl TraceBuilder {
         }
     }
 
+    /// Marks an operation that has only a start as running, if it is.
+    pub(in crate::formats) fn running(&mut self, index: usize, is_running: bool) {
+        if let Some(draft) = self.drafts.get_mut(index) {
+            draft.running = is_running && draft.start.is_some() && draft.end.is_none();
+        }
+    }
+
+    /// Sets the operation that asked for this one.
+    pub(in crate::formats) fn after(&mut self, index: usize, caller: Option<usize>) {
+        if let Some(draft) = self.drafts.get_mut(index) {
+            draft.after = caller;
+        }
+    }
+
     /// Sets the duration of an operation whose times are not known.
     pub(in crate::formats) fn took(&mut self, index: usize, nanos: Option<u64>) {
         if let Some(draft) = self.drafts.get_mut(index) {

@@ -8,8 +8,8 @@ use super::content;
 use super::conversation::{StepContent, TrajectoryConversation};
 use super::metadata::{invocation, take};
 use super::reader::TrajectoryReader;
-use crate::formats::back::{At, NoteKind, Result, searched, time};
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+use crate::formats::back::{At, NoteKind, Result, executed, time};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall};
 
 /// A result as the message passed to the model.
 pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
@@ -193,20 +193,10 @@ impl TrajectoryReader<'_> {
         if words.is_some() && words == text {
             value = None;
         }
-        if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
-            let own = invocation.is(call.id.as_deref());
-            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
-            tool.name = Some(call.name.clone());
-            tool.call_id = call.id.as_deref().filter(|_| caller.is_some() || !own).map(str::to_owned);
-            tool.arguments.clone_from(&call.arguments);
-            tool.result = value;
-        } else {
-            searched(&mut operation, call.arguments.as_ref(), value);
-        }
+        let is_recorded = caller.is_some() || !invocation.is(call.id.as_deref());
+        executed(&mut operation, call, call.id.as_deref().filter(|_| is_recorded), value);
         let draft = self.add_operation(at, operation, invocation, conversation);
-        if let Some(draft) = self.builder.drafts.get_mut(draft) {
-            draft.after = caller;
-        }
+        self.builder.after(draft, caller);
         Ok(draft)
     }
 }

@@ -150,9 +150,7 @@ impl TrajectoryReader<'_> {
         let agent = operation.agent.name.clone();
         let draft = self.builder.add(id, conversation.agent, operation);
         self.builder.times(draft, invocation.start, invocation.end);
-        if let Some(draft) = self.builder.drafts.get_mut(draft) {
-            draft.running = invocation.running && draft.start.is_some() && draft.end.is_none();
-        }
+        self.builder.running(draft, invocation.running);
         if let Some(id) = invocation.id {
             self.ids.entry(id).or_insert(draft);
         }

@@ -8,9 +8,9 @@ use super::frames::{Frame, Scope, Scopes};
 use super::input::Pool;
 use super::judges::{Judges, judgement};
 use super::message;
-use crate::formats::back::{At, Draft, Result, TraceBuilder, read_facts, read_operations, searched, time};
+use crate::formats::back::{At, Draft, Result, TraceBuilder, executed, read_facts, read_operations, time};
 use crate::formats::inspect::model::stop_reason;
-use crate::operation::{Evaluation, Kind, Message, Operation, ToolUse};
+use crate::operation::{Evaluation, Kind, Message, Operation, ToolCall};
 
 /// State while the events of a sample are read.
 pub(super) struct Events<'s, 'a> {
@@ -270,16 +270,12 @@ impl<'s, 'a> Events<'s, 'a> {
         // A failed tool returns no words.
         let result = result.filter(|result| failure.is_none() || result.as_str().is_none_or(|words| !words.is_empty()));
         let mut operation = Operation::named(kind, name);
-        if matches!(kind, Kind::Tool | Kind::Handoff) {
-            operation.tool = Some(Box::new(ToolUse {
-                name: Some(name.to_owned()),
-                arguments: Some(arguments),
-                result,
-                ..ToolUse::default()
-            }));
-        } else {
-            searched(&mut operation, Some(&arguments), result);
-        }
+        let call = ToolCall {
+            name: name.to_owned(),
+            arguments: Some(arguments),
+            ..ToolCall::default()
+        };
+        executed(&mut operation, &call, None, result);
         operation.failure = failure;
         let own_id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
         let is_asked = self.frames.get(scope.frame).is_some_and(|frame| frame.callers.contains_key(id));
@@ -298,9 +294,7 @@ impl<'s, 'a> Events<'s, 'a> {
         };
         let place = self.builder.add(span, frame.agent, operation);
         frame.last = Some(place);
-        if let Some(draft) = self.builder.drafts.get_mut(place) {
-            draft.after = frame.callers.get(id).copied();
-        }
+        self.builder.after(place, frame.callers.get(id).copied());
         self.scopes.tool(scope.frame, name, place);
         if let Some(agent) = at.text_of("agent_span_id")? {
             self.scopes.runs.insert(agent.to_owned(), place);
@@ -312,10 +306,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let start = at.text_of("timestamp")?.and_then(time);
         let end = at.text_of("completed")?.and_then(time);
         self.builder.times(place, start, end);
-        let is_pending = at.value.get("pending") == Some(&Value::Bool(true));
-        if let Some(draft) = self.builder.drafts.get_mut(place) {
-            draft.running = is_pending && start.is_some() && end.is_none();
-        }
+        self.builder.running(place, at.value.get("pending") == Some(&Value::Bool(true)));
         Ok(())
     }
 

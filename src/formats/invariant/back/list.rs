@@ -8,10 +8,10 @@ use super::beside::{started, take, tools};
 use super::content::{self, result};
 use crate::document::shape::kind_of;
 use crate::formats::back::{
-    At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, asked_operation, read_operations, searched,
+    At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, asked_operation, executed, read_operations,
     take_instructions, time,
 };
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 use crate::transcript::content as step_content;
@@ -31,8 +31,25 @@ pub(super) struct EventReader<'s> {
     pub(super) builder: &'s mut TraceBuilder,
 }
 
+/// An event with a role.
+struct Event<'e> {
+    at: &'e At<'e>,
+    metadata: Map<String, Value>,
+    /// Its time.
+    stamp: Option<UnixNanos>,
+}
+
+impl Event<'_> {
+    fn span_id(&self) -> Option<&str> {
+        self.metadata.get("span_id").and_then(Value::as_str)
+    }
+}
+
 /// The messages so far in one list.
 struct ListHistory {
+    /// The agent that the list belongs to, and how many others enclose it.
+    agent: usize,
+    depth: usize,
     history: HistoryId,
     /// Index of the first message not yet passed to a model call.
     first_pending: usize,
@@ -58,6 +75,8 @@ impl<'s> EventReader<'s> {
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
         let mut said = ListHistory {
+            agent,
+            depth,
             history: self.builder.begin_history(),
             first_pending: 0,
             calls: HashMap::new(),
@@ -71,7 +90,7 @@ impl<'s> EventReader<'s> {
         for event in events {
             event.object()?;
             let index = match event.get("role") {
-                Some(role) => self.message(event, &role, agent, depth, &mut said)?,
+                Some(role) => self.message(event, &role, &mut said)?,
                 None if event.get("tools").is_some() => {
                     said.tools = tools(event)?;
                     None
@@ -85,7 +104,7 @@ impl<'s> EventReader<'s> {
             };
             said.noted.push(index);
         }
-        self.left_over(agent, said)
+        Ok(self.left_over(said))
     }
 
     fn bare(&mut self, call: ToolCall, said: &mut ListHistory) {
@@ -98,30 +117,23 @@ impl<'s> EventReader<'s> {
         self.say(message, said);
     }
 
-    fn message(&mut self, event: &At<'_>, role: &At<'_>, agent: usize, depth: usize, said: &mut ListHistory) -> Result<Option<usize>> {
+    fn message(&mut self, at: &At<'_>, role: &At<'_>, said: &mut ListHistory) -> Result<Option<usize>> {
         let role = role.text()?;
-        let metadata = match event.get("metadata") {
-            None => Map::new(),
-            Some(metadata) => metadata.object()?.clone(),
-        };
-        let stamp = match event.get("timestamp") {
-            None => None,
-            Some(at) if at.value.is_null() => None,
-            Some(at) => {
-                let stamp = at.value.as_str().and_then(time);
-                if stamp.is_none() {
-                    let detail = format!("{} is not an ISO 8601 time", step_content::text(at.value));
-                    self.builder.note(&at.path, NoteKind::TimeUnknown, detail);
-                }
-                stamp
-            }
-        };
-        if role == "tool" {
-            return self.output(event, metadata, stamp, agent, depth, said);
+        let metadata = at.get("metadata").map(|metadata| metadata.object().cloned()).transpose()?;
+        let metadata = metadata.unwrap_or_default();
+        let recorded = at.some("timestamp");
+        let stamp = recorded.as_ref().and_then(|at| at.value.as_str().and_then(time));
+        if let Some(at) = recorded.filter(|_| stamp.is_none()) {
+            let detail = format!("{} is not an ISO 8601 time", step_content::text(at.value));
+            self.builder.note(&at.path, NoteKind::TimeUnknown, detail);
         }
-        let mut message = content::message(event, role, &metadata)?;
-        if let Some(calls) = event.some("tool_calls") {
-            let derived = metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
+        let event = Event { at, metadata, stamp };
+        if role == "tool" {
+            return self.output(event, said);
+        }
+        let mut message = content::message(at, role, &event.metadata)?;
+        if let Some(calls) = at.some("tool_calls") {
+            let derived = event.metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
             let derived: HashSet<Option<&str>> = derived.map(Value::as_str).collect();
             for call in calls.items()? {
                 let mut call = content::call(&call, self.builder)?;
@@ -132,55 +144,47 @@ impl<'s> EventReader<'s> {
             }
         }
         match role {
-            "assistant" if metadata.contains_key("synthesized") => {
-                let kind = metadata.get("synthesized").and_then(Value::as_str).and_then(Kind::from_name);
+            "assistant" if event.metadata.contains_key("synthesized") => {
+                let kind = event.metadata.get("synthesized").and_then(Value::as_str).and_then(Kind::from_name);
                 for call in message.tool_calls {
                     said.know(call, None, kind.unwrap_or(Kind::Tool));
                 }
                 Ok(None)
             }
-            "assistant" => Ok(self.turn(event, message, metadata, stamp, agent, said)),
-            _ => Ok(self.words(event, message, metadata, stamp, agent, said)),
+            "assistant" => Ok(self.turn(event, message, said)),
+            _ => Ok(self.words(event, message, said)),
         }
     }
 
     /// Adds a model's turn.
-    fn turn(
-        &mut self,
-        event: &At<'_>,
-        message: Message,
-        metadata: Map<String, Value>,
-        stamp: Option<UnixNanos>,
-        agent: usize,
-        said: &mut ListHistory,
-    ) -> Option<usize> {
-        let span_id = metadata.get("span_id").and_then(Value::as_str);
+    fn turn(&mut self, event: Event<'_>, message: Message, said: &mut ListHistory) -> Option<usize> {
+        let (span_id, agent) = (event.span_id(), said.agent);
         // The agent's own answer: its span already exists.
         if span_id.is_some_and(|id| self.builder.has(id)) && message.tool_calls.is_empty() {
             let operation = self.builder.operation(agent)?;
             operation.output = message.content().into();
             return Some(agent);
         }
-        if said.names_spans && span_id.is_none() && stamp.is_none() {
+        if said.names_spans && span_id.is_none() && event.stamp.is_none() {
             for call in &message.tool_calls {
                 said.know(call.clone(), None, Kind::Tool);
             }
             self.say(message, said);
             return None;
         }
-        let id = self.builder.id_at(span_id, event);
-        let start = started(&metadata, stamp);
-        let inner = metadata.get("operations").cloned();
+        let id = self.builder.id_at(span_id, event.at);
+        let start = started(&event.metadata, event.stamp);
+        let inner = event.metadata.get("operations").cloned();
         let mut operation = Operation {
             output_messages: Some(vec![message.clone()]),
             // Tools offered to the following calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut said.tools),
             ..Operation::named(Kind::Llm, "model call")
         };
-        take(metadata, &mut operation);
+        take(event.metadata, &mut operation);
         operation.metadata.shift_remove("operations");
         let index = self.builder.add_model_call(id, agent, operation, said.history);
-        self.builder.times(index, start, stamp);
+        self.builder.times(index, start, event.stamp);
         for call in &message.tool_calls {
             said.know(call.clone(), Some(index), Kind::Tool);
         }
@@ -190,21 +194,12 @@ impl<'s> EventReader<'s> {
     }
 
     /// Adds words not written by a model.
-    fn words(
-        &mut self,
-        event: &At<'_>,
-        message: Message,
-        metadata: Map<String, Value>,
-        stamp: Option<UnixNanos>,
-        agent: usize,
-        said: &mut ListHistory,
-    ) -> Option<usize> {
-        let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
-        let (content, mut index) = (message.content(), None);
-        if let Some(id) = span_id {
+    fn words(&mut self, event: Event<'_>, message: Message, said: &mut ListHistory) -> Option<usize> {
+        let (content, mut index, agent) = (message.content(), None, said.agent);
+        if let Some(id) = event.span_id().map(str::to_owned) {
             let is_first = agent == 0 && self.builder.drafts.len() == 1;
-            let inner = asked_operation(&metadata, &id);
-            if is_first && (metadata.len() == 1 || inner.is_some()) {
+            let inner = asked_operation(&event.metadata, &id);
+            if is_first && (event.metadata.len() == 1 || inner.is_some()) {
                 // A workflow has its own operation; an agent is the root.
                 if inner.is_none() {
                     self.builder.root_id(Some(&id));
@@ -213,10 +208,10 @@ impl<'s> EventReader<'s> {
                 self.builder.operation(0)?.input = content.into();
                 index = Some(0);
             } else {
-                let id = self.builder.id_at(Some(&id), event);
-                let start = started(&metadata, stamp);
+                let id = self.builder.id_at(Some(&id), event.at);
+                let start = started(&event.metadata, event.stamp);
                 let mut operation = Operation::named(Kind::UserInput, "input");
-                take(metadata, &mut operation);
+                take(event.metadata, &mut operation);
                 if let Some(asked) = operation.interrupt.as_deref_mut() {
                     operation.kind = Kind::Interrupt;
                     asked.response = asked.response.take().or(Some(content.into()));
@@ -224,7 +219,7 @@ impl<'s> EventReader<'s> {
                     operation.input = content.into();
                 }
                 let place = self.builder.add(id, agent, operation);
-                self.builder.times(place, start, stamp);
+                self.builder.times(place, start, event.stamp);
                 index = Some(place);
             }
         }
@@ -236,27 +231,20 @@ impl<'s> EventReader<'s> {
     }
 
     /// Adds a tool's output.
-    fn output(
-        &mut self,
-        event: &At<'_>,
-        metadata: Map<String, Value>,
-        stamp: Option<UnixNanos>,
-        agent: usize,
-        depth: usize,
-        said: &mut ListHistory,
-    ) -> Result<Option<usize>> {
-        let call_id = match event.get("tool_call_id") {
+    fn output(&mut self, event: Event<'_>, said: &mut ListHistory) -> Result<Option<usize>> {
+        let at = event.at;
+        let call_id = match at.get("tool_call_id") {
             // To the analyzer, it then answers no call.
             Some(id) if id.value.is_null() => None,
             Some(id) => Some(id.text()?.to_owned()),
             None => {
                 let last = said.without_id.pop_front().or_else(|| said.last_call.clone());
                 let detail = "no `tool_call_id`: it answers the last call, as the analyzer has it";
-                last.inspect(|_| self.builder.note(&event.path, NoteKind::ByPosition, detail))
+                last.inspect(|_| self.builder.note(&at.path, NoteKind::ByPosition, detail))
             }
         };
         let known = call_id.as_ref().and_then(|id| said.calls.get(id)).cloned();
-        let content = event.get("content");
+        let content = at.get("content");
         if let Some(content) = &content {
             match content.value {
                 Value::Null | Value::String(_) => {}
@@ -270,23 +258,25 @@ impl<'s> EventReader<'s> {
             }
         }
         let (Some(known), Some(call_id)) = (known, &call_id) else {
-            self.without_call(event, content.as_ref(), call_id, &metadata, said)?;
+            self.without_call(&event, content.as_ref(), call_id, said)?;
             return Ok(None);
         };
-        for earlier in metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
-            let root = event.below(".metadata.earlier_results", earlier);
-            let about = earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-            let stamp = earlier.get("timestamp").and_then(Value::as_str).and_then(time);
-            self.run(&root, root.get("content").as_ref(), about, stamp, agent, &known);
+        for earlier in event.metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+            let earlier = Event {
+                at: &at.below(".metadata.earlier_results", earlier),
+                metadata: earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
+                stamp: earlier.get("timestamp").and_then(Value::as_str).and_then(time),
+            };
+            self.run(earlier, said.agent, &known);
         }
-        let inner = metadata.get("operations").cloned();
-        let called = metadata.get("subagent").cloned();
-        let failed = metadata.contains_key("error");
-        let index = self.run(event, content.as_ref(), metadata, stamp, agent, &known);
+        let inner = event.metadata.get("operations").cloned();
+        let called = event.metadata.get("subagent").cloned();
+        let failed = event.metadata.contains_key("error");
+        let index = self.run(event, said.agent, &known);
         read_operations(inner.as_ref(), index, index, self.builder);
-        if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
-            let at = event.below(".metadata.subagent", &called);
-            self.subagent(&at, index, depth)?;
+        if let Some(called) = called.filter(|_| said.depth < NESTING_LIMIT) {
+            let at = at.below(".metadata.subagent", &called);
+            self.subagent(&at, index, said.depth)?;
         }
         let mut answer = Message {
             role: Role::Tool,
@@ -309,16 +299,9 @@ impl<'s> EventReader<'s> {
     }
 
     /// Adds an output that answers no call of the list: like Explorer, passes it to the next model call unchanged.
-    fn without_call(
-        &mut self,
-        event: &At<'_>,
-        content: Option<&At<'_>>,
-        call_id: Option<String>,
-        metadata: &Map<String, Value>,
-        said: &mut ListHistory,
-    ) -> Result<()> {
+    fn without_call(&mut self, event: &Event<'_>, content: Option<&At<'_>>, call_id: Option<String>, said: &mut ListHistory) -> Result<()> {
         let detail = "no call before it has this output: the model was given it as it is";
-        self.builder.note(&event.path, NoteKind::ByPosition, detail);
+        self.builder.note(&event.at.path, NoteKind::ByPosition, detail);
         let answer = Message {
             role: Role::Tool,
             parts: match content {
@@ -329,8 +312,8 @@ impl<'s> EventReader<'s> {
                 .map(|content| content.value)
                 .filter(|value| value.is_object())
                 .map(|value| value.clone().into()),
-            name: event.text_of("name")?.map(str::to_owned),
-            is_error: metadata.contains_key("error"),
+            name: event.at.text_of("name")?.map(str::to_owned),
+            is_error: event.metadata.contains_key("error"),
             tool_call_id: call_id,
             ..Message::default()
         };
@@ -338,18 +321,11 @@ impl<'s> EventReader<'s> {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        event: &At<'_>,
-        content: Option<&At<'_>>,
-        mut metadata: Map<String, Value>,
-        stamp: Option<UnixNanos>,
-        agent: usize,
-        known: &KnownCall,
-    ) -> usize {
-        let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), event);
-        let start = started(&metadata, stamp);
-        let mut result = result(content);
+    fn run(&mut self, event: Event<'_>, agent: usize, known: &KnownCall) -> usize {
+        let id = self.builder.id_at(event.span_id(), event.at);
+        let start = started(&event.metadata, event.stamp);
+        let mut result = result(event.at.get("content").as_ref());
+        let mut metadata = event.metadata;
         metadata.shift_remove("earlier_results");
         metadata.shift_remove("operations");
         let mut operation = Operation::named(known.kind, known.call.name.clone());
@@ -357,25 +333,12 @@ impl<'s> EventReader<'s> {
         if let Some(Failure { message: Some(text), .. }) = &operation.failure {
             result = result.filter(|result| result.as_str() != Some(&format!("Error: {text}")));
         }
-        if known.kind == Kind::Tool || known.kind == Kind::Handoff {
-            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
-            tool.name = Some(known.call.name.clone());
-            // For a call not made by a model, the call id is the span id, because none was recorded.
-            let recorded = known
-                .call
-                .recorded_id()
-                .filter(|recorded| known.caller.is_some() || *recorded != id.to_string());
-            tool.call_id = recorded.map(str::to_owned);
-            tool.arguments = known.call.arguments.clone();
-            tool.result = result;
-        } else {
-            searched(&mut operation, known.call.arguments.as_ref(), result);
-        }
+        // For a call not made by a model, the call id is the span id, because none was recorded.
+        let is_recorded = |recorded: &&str| known.caller.is_some() || *recorded != id.to_string();
+        executed(&mut operation, &known.call, known.call.recorded_id().filter(is_recorded), result);
         let index = self.builder.add(id, agent, operation);
-        self.builder.times(index, start, stamp);
-        if let Some(draft) = self.builder.drafts.get_mut(index) {
-            draft.after = known.caller;
-        }
+        self.builder.times(index, start, event.stamp);
+        self.builder.after(index, known.caller);
         index
     }
 
@@ -398,29 +361,22 @@ impl<'s> EventReader<'s> {
     }
 
     /// Adds words after the last model call as user input, one span each.
-    fn left_over(&mut self, agent: usize, said: ListHistory) -> Result<Vec<Option<usize>>> {
+    fn left_over(&mut self, said: ListHistory) -> Vec<Option<usize>> {
+        let agent = said.agent;
         let history = self.builder.history(said.history);
         let mut unheard = history.split_off(said.first_pending.min(history.len()));
         // No model was called.
         if said.first_pending == 0 {
             unheard = take_instructions(unheard, agent, self.builder, |message| message);
         }
-        for message in unheard {
-            if !message.tool_calls.is_empty() {
-                continue;
+        for message in unheard.into_iter().filter(|message| message.tool_calls.is_empty()) {
+            match (&message.role, self.builder.operation(agent)) {
+                (Role::Assistant, Some(operation)) => operation.output = message.content().into(),
+                (Role::Assistant | Role::Tool, _) => {}
+                _ => add_left_over_input(&message, agent, self.builder),
             }
-            if message.role == Role::Assistant {
-                if let Some(operation) = self.builder.operation(agent) {
-                    operation.output = message.content().into();
-                }
-                continue;
-            }
-            if message.role == Role::Tool {
-                continue;
-            }
-            add_left_over_input(&message, agent, self.builder);
         }
-        Ok(said.noted)
+        said.noted
     }
 }
 

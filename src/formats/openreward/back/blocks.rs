@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::facts;
 use crate::blocks::document::SubType;
 use crate::document::shape::kind_of;
-use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, searched, time};
-use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, executed, time};
+use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 
@@ -227,31 +227,20 @@ impl<'s> BlockReader<'s> {
                 result = None;
             }
         }
-        if matches!(known.kind, Kind::Tool | Kind::Handoff) {
-            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
-            tool.name = Some(known.call.name.clone());
-            let recorded = metadata.get("call_id").and_then(Value::as_str);
-            tool.call_id = recorded.or_else(|| known.call.recorded_id()).map(str::to_owned);
-            tool.arguments = known.call.arguments.clone();
-            tool.result = result;
-        } else {
-            if let (Kind::MemoryRead, Some(Value::Object(found))) = (known.kind, &result) {
-                let found = found.clone();
-                searched(&mut operation, known.call.arguments.as_ref(), found.get("results").cloned());
-                if let Some(memory) = operation.memory.as_deref_mut() {
-                    memory.scores = found.get("scores").cloned();
-                    memory.total_available = found.get("total_available").and_then(Value::as_i64);
-                }
-            } else {
-                searched(&mut operation, known.call.arguments.as_ref(), result);
+        let recorded = metadata.get("call_id").and_then(Value::as_str).or_else(|| known.call.recorded_id());
+        if let (Kind::MemoryRead, Some(Value::Object(mut found))) = (known.kind, result.clone()) {
+            executed(&mut operation, &known.call, recorded, found.shift_remove("results"));
+            if let Some(memory) = operation.memory.as_deref_mut() {
+                memory.scores = found.shift_remove("scores");
+                memory.total_available = found.get("total_available").and_then(Value::as_i64);
             }
+        } else {
+            executed(&mut operation, &known.call, recorded, result);
         }
         let index = self.builder.add(id, agent, operation);
         let (start, end) = facts::times(&metadata);
         self.builder.times(index, start, end.or_else(|| inserted(block.value)));
-        if let Some(draft) = self.builder.drafts.get_mut(index) {
-            draft.after = known.caller;
-        }
+        self.builder.after(index, known.caller);
         index
     }
 

@@ -62,9 +62,7 @@ impl Agents {
             };
             let time = |key: &str| text(key).and_then(crate::formats::back::time);
             builder.times(place, time("started_at"), time("ended_at"));
-            if let Some(draft) = builder.drafts.get_mut(place) {
-                draft.running = draft.start.is_some() && draft.end.is_none();
-            }
+            builder.running(place, true);
             let number = if is_root { 0 } else { this.list.len() };
             if !is_root {
                 this.list.push(Agent { place, called_by });

@@ -9,8 +9,8 @@ use super::agents::Agents;
 use super::message;
 use super::tokens::Tokens;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, read_facts, read_record, seconds, time};
-use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, executed, read_facts, read_record, seconds, time};
+use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition};
 use crate::span::UnixNanos;
 
 /// How many bytes of messages branches may repeat, per byte of a trace.
@@ -287,9 +287,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         let times = call.and_then(|call| self.calls.get(call)?.value.get("time"));
         let (start, end) = times.map(span).unwrap_or_default();
         self.builder.times(place, start.or(begun), end);
-        if let Some(draft) = self.builder.drafts.get_mut(place) {
-            draft.running = begun.is_some() && end.is_none();
-        }
+        self.builder.running(place, begun.is_some());
         place
     }
 
@@ -321,22 +319,16 @@ impl<'s, 'a> Graph<'s, 'a> {
         }
         let kind = kind.unwrap_or(Kind::Tool);
         let mut operation = Operation::named(kind, name.clone());
-        let arguments = call.as_ref().and_then(|call| call.arguments.clone());
         let failed = facts.get("error").is_some();
         let result = Some(opened(said)).filter(|result| !failed || result.as_str().is_none_or(|words| !words.is_empty()));
-        if matches!(kind, Kind::Tool | Kind::Handoff) {
-            operation.tool = Some(Box::new(ToolUse {
-                name: Some(name),
-                call_id: said.tool_call_id.clone(),
-                arguments,
-                result,
-                ..ToolUse::default()
-            }));
-        } else {
-            crate::formats::back::searched(&mut operation, arguments.as_ref(), result);
-        }
+        let is_asked = call.is_some();
+        let call = ToolCall {
+            name,
+            ..call.unwrap_or_default()
+        };
+        executed(&mut operation, &call, said.tool_call_id.as_deref(), result);
         let own_id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
-        if call.is_none() && own_id.is_some() {
+        if !is_asked && own_id.is_some() {
             operation.tool.get_or_insert_default().call_id = own_id;
         }
         read_facts(&mut facts, &mut operation);
@@ -363,9 +355,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             seen.filter(|_| about.is_none())
         });
         self.builder.times(place, start, end);
-        if let Some(draft) = self.builder.drafts.get_mut(place) {
-            draft.after = caller;
-        }
+        self.builder.after(place, caller);
         if let Some(links) = at.some("semantic_parents") {
             for link in links.items()? {
                 let last = number(link.value, "node").and_then(|last| self.nodes.get(last));
