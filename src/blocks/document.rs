@@ -149,6 +149,11 @@ impl<'a> Block<'a> {
         change(&mut self.metadata, |metadata| metadata.insert(key, value));
     }
 
+    /// Writes several annotations.
+    pub(crate) fn annotate_all(&mut self, all: impl IntoIterator<Item = (Text<'a>, Json<'a>)>) {
+        all.into_iter().for_each(|(key, value)| self.annotate(key, value));
+    }
+
     /// Writes into the client's free space.
     pub fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.extra, |extra| extra.insert(key, value));

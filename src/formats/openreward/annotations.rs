@@ -132,11 +132,8 @@ impl<'a> BlockWriter<'a, '_> {
         if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.unwritten(step);
         } else if operation.input.is_some() || operation.output.is_some() || is_unwritten() {
-            self.lose(
-                step.span_id,
-                format!("{}: its input and output", described(step)),
-                LossReason::NoPlace,
-            );
+            let what = format!("{}: its input and output", described(step));
+            self.lose(step.span_id, what, LossReason::NoPlace);
         }
         map
     }
@@ -174,9 +171,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
         for evaluation in &operation.evaluations {
             let mut evaluation_facts = evaluation.filled_facts();
-            if let Some(span) = step.span_id {
-                evaluation_facts.insert("span_id", span.to_string());
-            }
+            evaluation_facts.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
             block.push_extra("evaluations", evaluation_facts);
         }
         if rewarded && !reward.is_null() {

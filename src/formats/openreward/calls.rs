@@ -2,7 +2,7 @@
 
 use super::digest::sha256;
 use super::list::List;
-use super::write::{BlockParts, BlockWriter, StreamState, ToolOutcome};
+use super::write::{BlockParts, BlockWriter, Moment, StreamState, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::above;
 use crate::document::json::{Json, Object, Text};
@@ -15,26 +15,18 @@ use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
     /// Writes a model's TOOL_CALL; returns `None` if it repeats an earlier one of the conversation.
-    #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn call(
         &mut self,
-        list: &mut List<'a>,
-        talk: &mut StreamState<'a>,
+        talk: &mut StreamState<'a, '_>,
         call: &'a ToolCall,
         asked: Option<(StepId, usize)>,
-        step: Option<StepId>,
-        parent: usize,
-        mut metadata: Object<'a>,
-        at: UnixNanos,
+        mut made: BlockParts<'a>,
     ) -> Option<usize> {
-        let span = step.and_then(|step| self.span(step));
+        let (step, span) = (made.moment.step, self.span_of(made.moment));
         let (arguments, coerced) = arguments_object(call.arguments.as_ref());
         if coerced {
-            self.lose(
-                span,
-                format!("tool_call {}: arguments are not an object", call.name),
-                LossReason::Coerced,
-            );
+            let what = format!("tool_call {}: arguments are not an object", call.name);
+            self.lose(span, what, LossReason::Coerced);
         }
         let recorded = call.id.as_deref().filter(|id| !id.is_empty());
         let name = if call.name.trim().is_empty() {
@@ -45,7 +37,8 @@ impl<'a> BlockWriter<'a, '_> {
         };
         // With ids that restart in each answer, it is a different call.
         if let Some(earlier) = recorded.filter(|id| !is_counter(id)).and_then(|id| talk.calls.get(id)).copied() {
-            let same = list
+            let same = talk
+                .list
                 .block(earlier)
                 .and_then(|block| block.payload.as_object())
                 .is_some_and(|payload| {
@@ -56,11 +49,8 @@ impl<'a> BlockWriter<'a, '_> {
                 if let Some(asked) = asked {
                     let _ = talk.places.insert(asked, earlier);
                 }
-                self.lose(
-                    span,
-                    format!("tool_call {name}: asked for again with the same id"),
-                    LossReason::Ambiguous,
-                );
+                let what = format!("tool_call {name}: asked for again with the same id");
+                self.lose(span, what, LossReason::Ambiguous);
                 return None;
             }
         }
@@ -72,30 +62,22 @@ impl<'a> BlockWriter<'a, '_> {
             }
         };
         if call.recorded_id().is_none() {
-            metadata.insert("call_id_derived", true);
+            made.metadata.insert("call_id_derived", true);
             self.lose(span, format!("tool_call {name}: call_id"), LossReason::Synthesized);
         }
         let repeated = recorded.is_some_and(|id| talk.calls.contains_key(id));
-        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, repeated, step));
+        let id = talk.list.free_call_id(&wanted, || self.prefix(talk.scope, repeated, step));
         if id != wanted {
-            metadata.insert("call_id", wanted.clone());
+            made.metadata.insert("call_id", wanted.clone());
         }
-        let made = BlockParts {
-            sub_type: SubType::ToolCall,
-            role: "call",
-            author: None,
-            at,
-            parent: Some(parent),
-            metadata,
-        };
         let raw = call
             .arguments_text
             .as_ref()
             .filter(|text| coerced || compact(&arguments) != **text)
             .map(|text| Object::from([("arguments", text.into())]));
-        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, step);
+        let place = self.push_call(talk.list, talk.scope, made, id, name.into(), arguments);
         if let Some(raw) = raw
-            && let Some(block) = list.block(place)
+            && let Some(block) = talk.list.block(place)
             && block.raw.is_none()
         {
             block.raw = Some(raw.into());
@@ -108,48 +90,36 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// Writes a call that only the tool's span records.
-    pub(super) fn lone_call(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: &'a CallEntry, at: UnixNanos) {
+    pub(super) fn lone_call(&mut self, talk: &mut StreamState<'a, '_>, entry: &'a CallEntry, at: UnixNanos) {
         let Some(step) = self.step(entry.tool) else { return };
         let span = step.span_id;
-        let (parent, _) = self.parent(list, talk, Some(entry.tool), at, "no model call asks for it");
-        let mut metadata = self.origin(Some(entry.tool));
-        metadata.insert("parent_reason", "no model call asks for it");
+        let mut made = self.unasked(talk, Some(entry.tool), at, "no model call asks for it");
         let tool = step.operation.tool.as_ref();
         let name = tool_name(step);
         if entry.call_id.is_derived() {
-            metadata.insert("call_id_derived", true);
+            made.metadata.insert("call_id_derived", true);
         }
-        self.lose(
-            span,
-            format!("tool_call {name}: no model call asks for it"),
-            LossReason::Synthesized,
-        );
+        let what = format!("tool_call {name}: no model call asks for it");
+        self.lose(span, what, LossReason::Synthesized);
         let (arguments, coerced) = arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
         if coerced {
             self.lose(span, format!("tool_call {name}: arguments are not an object"), LossReason::Coerced);
         }
         let wanted = Text::from(&entry.call_id);
         let repeated = talk.calls.contains_key(&wanted);
-        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, repeated, Some(entry.tool)));
+        let id = talk
+            .list
+            .free_call_id(&wanted, || self.prefix(talk.scope, repeated, Some(entry.tool)));
         if id != wanted {
-            metadata.insert("call_id", entry.call_id.as_str());
+            made.metadata.insert("call_id", entry.call_id.as_str());
         }
-        let made = BlockParts {
-            sub_type: SubType::ToolCall,
-            role: "call",
-            author: Some(entry.tool),
-            at,
-            parent: Some(parent),
-            metadata,
-        };
-        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, Some(entry.tool));
+        let place = self.push_call(talk.list, talk.scope, made, id, name.into(), arguments);
         let _ = talk.calls.insert(wanted, place);
     }
 
     pub(super) fn call_for_result(
         &mut self,
-        list: &mut List<'a>,
-        talk: &mut StreamState<'a>,
+        talk: &mut StreamState<'a, '_>,
         entry: &ToolOutcome<'a>,
         name: &'a str,
         at: UnixNanos,
@@ -157,34 +127,35 @@ impl<'a> BlockWriter<'a, '_> {
         let span = entry.tool.and_then(|tool| self.span(tool));
         let step = entry.tool.and_then(|tool| self.step(tool));
         let (arguments, _) = arguments_object(step.and_then(|step| step.operation.tool.as_ref()?.arguments.as_ref()));
-        self.lose(
-            span,
-            format!("tool_call {name}: a result without its call"),
-            LossReason::Synthesized,
-        );
-        let (parent, _) = self.parent(list, talk, entry.tool, at, "result without a call");
-        let mut metadata = self.origin(entry.tool);
-        metadata.insert("parent_reason", "result without a call");
+        let what = format!("tool_call {name}: a result without its call");
+        self.lose(span, what, LossReason::Synthesized);
+        let made = self.unasked(talk, entry.tool, at, "result without a call");
         let wanted = if entry.call_id.is_empty() {
             self.span_text(entry.tool)
         } else {
             entry.call_id.clone()
         };
-        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, entry.tool));
-        let made = BlockParts {
-            sub_type: SubType::ToolCall,
-            role: "call",
-            author: entry.tool,
-            at,
-            parent: Some(parent),
-            metadata,
-        };
-        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, entry.tool);
+        let id = talk.list.free_call_id(&wanted, || self.prefix(talk.scope, false, entry.tool));
+        let place = self.push_call(talk.list, talk.scope, made, id, name.into(), arguments);
         let _ = talk.calls.insert(entry.call_id.clone(), place);
         place
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
+    /// A TOOL_CALL that no model's message has, below the nearest message. `reason`: why it is there.
+    pub(super) fn unasked(
+        &mut self,
+        talk: &mut StreamState<'a, '_>,
+        step: Option<StepId>,
+        at: UnixNanos,
+        reason: &'static str,
+    ) -> BlockParts<'a> {
+        let moment = Moment { step, at };
+        let (parent, _) = self.parent(talk, moment, reason);
+        let mut metadata = self.origin(step);
+        metadata.insert("parent_reason", reason);
+        BlockParts::below(parent, SubType::ToolCall, moment, metadata).by_its_step()
+    }
+
     pub(super) fn push_call(
         &mut self,
         list: &mut List<'a>,
@@ -193,7 +164,6 @@ impl<'a> BlockWriter<'a, '_> {
         id: Text<'a>,
         name: Text<'a>,
         arguments: Object<'a>,
-        step: Option<StepId>,
     ) -> usize {
         let mut arguments = Json::Object(arguments);
         let mut whole = None;
@@ -203,11 +173,11 @@ impl<'a> BlockWriter<'a, '_> {
             let omitted = std::mem::replace(&mut arguments, stand_in.into());
             whole = Some(Object::from([("arguments", omitted)]).into());
             made.metadata.insert("arguments_omitted", true);
-            let span = step.and_then(|step| self.span(step));
+            let span = self.span_of(made.moment);
             self.lose(span, format!("tool_call {name}: arguments of {bytes} bytes"), LossReason::Coerced);
         }
         let payload = Object::from([("call_id", id.into()), ("name", name.into()), ("arguments", arguments)]);
-        let place = self.push(list, stream, made, payload, step);
+        let place = self.push(list, stream, made, payload);
         if let Some(block) = list.block(place) {
             block.raw = whole;
         }

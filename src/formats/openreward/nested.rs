@@ -11,14 +11,14 @@ use crate::transcript::NESTING_LIMIT;
 
 impl<'a> BlockWriter<'a, '_> {
     /// Writes a sub-agent inside the given block, or postpones it until after the turn.
-    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, scope: ScopeId, place: usize) {
+    pub(super) fn sub_agent(&mut self, talk: &mut StreamState<'a, '_>, scope: ScopeId, place: usize) {
         if self.written.contains(&scope) || self.is_too_deep(scope) {
             return;
         }
         if self.inline {
             talk.pending.push(scope);
         } else {
-            self.nest(list, scope, place);
+            self.nest(talk.list, scope, place);
         }
     }
 
@@ -52,21 +52,21 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// Writes the sub-agents that were postponed until after the turn.
-    pub(super) fn flush(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>) {
+    pub(super) fn flush(&mut self, talk: &mut StreamState<'a, '_>) {
         for scope in std::mem::take(&mut talk.pending) {
-            self.stream(list, scope, 0);
+            self.stream(talk.list, scope, 0);
         }
     }
 
     /// Writes the sub-agents of calls without a result.
-    pub(super) fn unanswered(&mut self, list: &mut List<'a>, talk: &StreamState<'a>) {
+    pub(super) fn unanswered(&mut self, talk: &mut StreamState<'a, '_>) {
         let plan = self.plan;
         if plan.inner.is_empty() {
             return;
         }
-        list.note_authors(|step| plan.inner.contains_key(&step));
+        talk.list.note_authors(|step| plan.inner.contains_key(&step));
         // More reliable places come later and replace earlier ones.
-        let mut places: BTreeMap<StepId, usize> = list.authors.clone();
+        let mut places: BTreeMap<StepId, usize> = talk.list.authors.clone();
         for (id, place) in &talk.calls {
             places.extend(plan.asked.by_id(talk.scope, id).map(|tool| (tool, *place)));
         }
@@ -83,15 +83,15 @@ impl<'a> BlockWriter<'a, '_> {
                     left = true;
                     continue;
                 }
-                self.annotate_call(list, tool, place);
+                self.annotate_call(talk.list, tool, place);
                 if self.inline {
-                    self.stream(list, *scope, 0);
+                    self.stream(talk.list, *scope, 0);
                 } else {
-                    self.nest(list, *scope, place);
+                    self.nest(talk.list, *scope, place);
                 }
             }
             if !left {
-                let _ = list.authors.remove(&tool);
+                let _ = talk.list.authors.remove(&tool);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::calls::tool_name;
 use super::facts;
 use super::list::List;
-use super::write::{BlockParts, BlockWriter, StreamState, ToolOutcome};
+use super::write::{BlockParts, BlockWriter, Moment, StreamState, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::{above, pieces};
 use crate::document::json::{Json, Object};
@@ -14,12 +14,12 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
-    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: ToolOutcome<'a>, at: UnixNanos) {
+    pub(super) fn result(&mut self, talk: &mut StreamState<'a, '_>, entry: ToolOutcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
         let call = match known {
-            Some(call) if tool.is_none() && is_repeated(list, call, &entry) => {
+            Some(call) if tool.is_none() && is_repeated(talk.list, call, &entry) => {
                 self.lose(None, format!("tool_result {}: repeated", entry.call_id), LossReason::Ambiguous);
                 return;
             }
@@ -29,24 +29,26 @@ impl<'a> BlockWriter<'a, '_> {
                 return;
             }
             None => match entry.tool.and_then(|tool| self.step(tool)).map(tool_name).or(entry.name) {
-                Some(name) => self.call_for_result(list, talk, &entry, name, at),
-                None => return self.result_of_nothing(list, entry),
+                Some(name) => self.call_for_result(talk, &entry, name, at),
+                None => return self.result_of_nothing(talk.list, entry),
             },
         };
         let mut metadata = self.origin(entry.tool);
         if let Some(tool) = tool {
-            let about = beside_call(list, call, &entry.result, &tool.operation);
+            let about = beside_call(talk.list, call, &entry.result, &tool.operation);
             metadata.extend(facts::of_step(self.run, tool, about));
         }
         if entry.attempt > 0 {
             metadata.insert("attempt", entry.attempt);
         }
-        let place = self.push_outcome(list, talk.scope, call, entry.result, entry.failure, entry.tool, at, metadata);
+        let moment = Moment { step: entry.tool, at };
+        let made = BlockParts::below(call, SubType::ToolResult, moment, metadata).by_its_step();
+        let place = self.push_outcome(talk.list, talk.scope, made, entry.result, entry.failure);
         let Some(place) = place else { return };
         let Some(step) = entry.tool else { return };
         let plan = self.plan;
         for scope in plan.inner.get(&step).into_iter().flatten() {
-            self.sub_agent(list, talk, *scope, place);
+            self.sub_agent(talk, *scope, place);
         }
     }
 
@@ -77,40 +79,25 @@ impl<'a> BlockWriter<'a, '_> {
         presented.extend(facts::error(&step.operation));
         let Some(block) = list.block(call) else { return };
         if is_own {
-            for (key, value) in presented {
-                block.annotate(key, value);
-            }
+            block.annotate_all(presented);
         } else {
             block.push("around", presented);
         }
     }
 
     /// Writes a TOOL_CALL and a TOOL_RESULT for one operation.
-    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, index: StepId) {
+    pub(super) fn pair(&mut self, talk: &mut StreamState<'a, '_>, index: StepId) {
         let Some(step) = self.step(index) else { return };
         let pair = super::pairs::pair(step);
         let facts = facts::of_step(self.run, step, pair.beside);
-        let (parent, _) = self.parent(list, talk, Some(index), step.started_at, "an operation on its own");
-        let mut metadata = self.origin(Some(index));
-        metadata.insert("parent_reason", "an operation on its own");
-        metadata.insert("kind", step.operation.kind.name());
+        let mut made = self.unasked(talk, Some(index), step.started_at, "an operation on its own");
+        made.metadata.insert("kind", step.operation.kind.name());
         let wanted = self.span_text(Some(index));
-        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, Some(index)));
-        self.lose(
-            step.span_id,
-            format!("{} {}: written as a tool call", step.operation.kind.name(), pair.name),
-            LossReason::Synthesized,
-        );
-        let made = BlockParts {
-            sub_type: SubType::ToolCall,
-            role: "call",
-            author: Some(index),
-            at: step.started_at,
-            parent: Some(parent),
-            metadata,
-        };
-        let call = self.push_call(list, talk.scope, made, id, pair.name.into(), pair.arguments, Some(index));
-        if let Some(block) = list.block(call)
+        let id = talk.list.free_call_id(&wanted, || self.prefix(talk.scope, false, Some(index)));
+        let what = format!("{} {}: written as a tool call", step.operation.kind.name(), pair.name);
+        self.lose(step.span_id, what, LossReason::Synthesized);
+        let call = self.push_call(talk.list, talk.scope, made, id, pair.name.into(), pair.arguments);
+        if let Some(block) = talk.list.block(call)
             && block.raw.is_none()
         {
             block.raw = Some(pair.raw.into());
@@ -119,36 +106,34 @@ impl<'a> BlockWriter<'a, '_> {
         if step.ended_at.is_none() && failed.is_none() && pair.output.is_null() {
             // A running operation has no result yet.
             let _ = self.covered.insert(index);
-            if let Some(block) = list.block(call) {
-                for (key, value) in facts {
-                    block.annotate(key, value);
-                }
+            if let Some(block) = talk.list.block(call) {
+                block.annotate_all(facts);
             }
             return;
         }
         let mut metadata = self.origin(Some(index));
         metadata.extend(facts);
-        let (stream, at) = (talk.scope, step.end_or_start());
-        let _ = self.push_outcome(list, stream, call, pair.output, failed, Some(index), at, metadata);
+        let moment = Moment {
+            step: Some(index),
+            at: step.end_or_start(),
+        };
+        let made = BlockParts::below(call, SubType::ToolResult, moment, metadata).by_its_step();
+        let _ = self.push_outcome(talk.list, talk.scope, made, pair.output, failed);
     }
 
     /// Writes the result, or the failure with any result in its metadata.
-    #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
     fn push_outcome(
         &mut self,
         list: &mut List<'a>,
         stream: ScopeId,
-        call: usize,
+        made: BlockParts<'a>,
         result: Json<'a>,
         failure: Option<&'a Failure>,
-        step: Option<StepId>,
-        at: UnixNanos,
-        metadata: Object<'a>,
     ) -> Option<usize> {
         let Some(failure) = failure else {
-            return self.push_result(list, stream, call, result, step, at, metadata);
+            return self.push_result(list, stream, made, result);
         };
-        let place = self.push_result(list, stream, call, error(failure), step, at, metadata)?;
+        let place = self.push_result(list, stream, made, error(failure))?;
         let block = list.block(place)?;
         block.annotate_extra("status", "error");
         if let Some(word) = &failure.error_type {
@@ -164,34 +149,15 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// Writes one TOOL_RESULT, or several deltas if it is too long; returns the index of the last.
-    #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
-    fn push_result(
-        &mut self,
-        list: &mut List<'a>,
-        stream: ScopeId,
-        call: usize,
-        output: Json<'a>,
-        step: Option<StepId>,
-        at: UnixNanos,
-        mut metadata: Object<'a>,
-    ) -> Option<usize> {
-        let id = list.block(call)?.call_id()?;
-        if let Some(step) = step {
-            let _ = self.covered.insert(step);
-        }
-        let made = |metadata: Object<'a>| BlockParts {
-            sub_type: SubType::ToolResult,
-            role: "result",
-            author: step,
-            at,
-            parent: Some(call),
-            metadata,
-        };
+    fn push_result(&mut self, list: &mut List<'a>, stream: ScopeId, made: BlockParts<'a>, output: Json<'a>) -> Option<usize> {
+        let id = list.block(made.parent?)?.call_id()?;
+        let Moment { step, .. } = made.moment;
+        self.covered.extend(step);
         let Some(bytes) = above(&output, self.limits.result) else {
             let payload = Object::from([("call_id", id.into()), ("output", output)]);
-            return Some(self.push(list, stream, made(metadata), payload, step));
+            return Some(self.push(list, stream, made, payload));
         };
-        let span = step.and_then(|step| self.span(step));
+        let span = self.span_of(made.moment);
         self.lose(span, format!("tool_result output of {bytes} bytes"), LossReason::Split);
         let encoding = if output.as_str().is_some() { "text" } else { "json" };
         let text = output.into_text();
@@ -199,15 +165,15 @@ impl<'a> BlockWriter<'a, '_> {
         let count = parts.len();
         let mut last = None;
         for (index, part) in parts.into_iter().enumerate() {
-            let mut metadata = if index + 1 == count {
-                std::mem::take(&mut metadata)
-            } else {
-                self.origin(step)
+            let metadata = match index + 1 == count {
+                true => made.metadata.clone(),
+                false => self.origin(step),
             };
+            let mut delta = BlockParts { metadata, ..made };
             let place = [("index", index.into()), ("count", count.into()), ("encoding", encoding.into())];
-            metadata.insert("part", Object::from(place));
+            delta.metadata.insert("part", Object::from(place));
             let payload = Object::from([("call_id", id.clone().into()), ("delta", part.to_owned().into())]);
-            last = Some(self.push(list, stream, made(metadata), payload, step));
+            last = Some(self.push(list, stream, delta, payload));
         }
         last
     }

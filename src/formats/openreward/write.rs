@@ -44,7 +44,9 @@ pub(super) struct BlockWriter<'a, 'p> {
 }
 
 /// A stream while it is written.
-pub(super) struct StreamState<'a> {
+pub(super) struct StreamState<'a, 'l> {
+    /// The list that it is written to.
+    pub(super) list: &'l mut List<'a>,
     pub(super) scope: ScopeId,
     pub(super) last_message: Option<usize>,
     /// Index of a call's draft, by the id that entries use.
@@ -55,15 +57,58 @@ pub(super) struct StreamState<'a> {
     pub(super) pending: Vec<ScopeId>,
 }
 
+/// The step that recorded something, and its time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) step: Option<StepId>,
+    pub(super) at: UnixNanos,
+}
+
 /// The parts of a block other than its payload.
 pub(super) struct BlockParts<'a> {
     pub(super) sub_type: SubType,
     /// The name of its role in the block's id.
     pub(super) role: &'static str,
     pub(super) author: Option<StepId>,
-    pub(super) at: UnixNanos,
+    pub(super) moment: Moment,
     pub(super) parent: Option<usize>,
     pub(super) metadata: Object<'a>,
+}
+
+impl<'a> BlockParts<'a> {
+    pub(super) fn message(role: &'static str, moment: Moment, metadata: Object<'a>) -> Self {
+        Self {
+            sub_type: SubType::Message,
+            role,
+            author: None,
+            moment,
+            parent: None,
+            metadata,
+        }
+    }
+
+    /// A block below a message or a call.
+    pub(super) fn below(parent: usize, sub_type: SubType, moment: Moment, metadata: Object<'a>) -> Self {
+        let role = match sub_type {
+            SubType::Message => "message",
+            SubType::Think => "think",
+            SubType::ToolCall => "call",
+            SubType::ToolResult => "result",
+        };
+        Self {
+            sub_type,
+            parent: Some(parent),
+            ..Self::message(role, moment, metadata)
+        }
+    }
+
+    /// Makes the step that recorded the block its author.
+    pub(super) fn by_its_step(self) -> Self {
+        Self {
+            author: self.moment.step,
+            ..self
+        }
+    }
 }
 
 /// A tool's result.
@@ -150,12 +195,13 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
     }
 
     fn items(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {
-        let _ = list.streams.insert(scope);
+        list.streams.insert(scope);
         if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step) {
             self.cover_whole(index);
         }
         let plan = self.plan;
-        let mut talk = StreamState {
+        let talk = &mut StreamState {
+            list,
             scope,
             last_message: None,
             calls: HashMap::default(),
@@ -164,15 +210,19 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         };
         for item in plan.streams.get(scope).into_iter().flatten().skip(skip) {
             match item {
-                Item::Entry { entry, at } => self.entry(list, &mut talk, entry, *at),
-                Item::Pair(step) => self.pair(list, &mut talk, *step),
+                Item::Entry { entry, at } => self.entry(talk, entry, *at),
+                Item::Pair(step) => self.pair(talk, *step),
                 Item::Words { role, content, step, at } => {
                     let words = Words {
                         text: text_of(content),
                         raw: None,
                     };
-                    if let Some(place) = self.say(list, &mut talk, role, words, None, Some(*step), *at)
-                        && let Some(block) = list.block(place)
+                    let moment = Moment {
+                        step: Some(*step),
+                        at: *at,
+                    };
+                    if let Some(place) = self.say(talk, role, words, None, moment)
+                        && let Some(block) = talk.list.block(place)
                     {
                         if !content.is_string() {
                             block.raw = Some((*content).into());
@@ -182,8 +232,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                 }
             }
         }
-        self.flush(list, &mut talk);
-        self.unanswered(list, &talk);
+        self.flush(talk);
+        self.unanswered(talk);
     }
 
     /// Marks an agent or a chain as covered by a conversation, a question or an answer, if it has no other facts.
@@ -217,12 +267,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             interrupt.retain(|key, value| key != "response" || *value != *content);
         }
         about.retain(|_, value| !value.is_empty());
-        for (key, value) in facts::of_step(self.run, step, about) {
-            block.annotate(key, value);
-        }
-        for (key, value) in facts::error(operation) {
-            block.annotate(key, value);
-        }
+        block.annotate_all(facts::of_step(self.run, step, about));
+        block.annotate_all(facts::error(operation));
         for (key, value) in [
             ("input", content::whole_input(operation)),
             ("output", content::whole_output(operation)),
@@ -233,7 +279,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
     }
 
-    pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut StreamState<'a>, entry: &'a Entry, at: UnixNanos) {
+    pub(super) fn entry(&mut self, talk: &mut StreamState<'a, '_>, entry: &'a Entry, at: UnixNanos) {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
                 let result = message
@@ -248,52 +294,40 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                     attempt: 0,
                     name: message.name.as_deref().filter(|name| !name.trim().is_empty()),
                 };
-                self.result(list, talk, outcome, at);
+                self.result(talk, outcome, at);
             }
-            EntryKind::Message(message) => {
-                self.flush(list, talk);
-                let before = list.drafts.len();
-                let place = self.message(list, talk, message, &message.role, entry.step, at);
-                self.thoughts_and_calls(list, talk, message, entry.step, place, at, false);
-                self.mark_branch(list, before, entry.branch);
+            EntryKind::Message(message) | EntryKind::Turn(message) => {
+                let moment = Moment { step: entry.step, at };
+                self.flush(talk);
+                let before = talk.list.drafts.len();
+                if matches!(entry.kind, EntryKind::Turn(_)) {
+                    self.turn(talk, message, moment);
+                } else {
+                    let place = self.message(talk, message, &message.role, moment);
+                    self.thoughts_and_calls(talk, message, moment, place, false);
+                }
+                if let Some(block) = talk.list.block(before).filter(|_| entry.branch) {
+                    block.annotate("branch", true);
+                }
             }
-            EntryKind::Turn(message) => {
-                self.flush(list, talk);
-                let before = list.drafts.len();
-                self.turn(list, talk, message, entry.step, at);
-                self.mark_branch(list, before, entry.branch);
-            }
-            EntryKind::Call(call) => self.lone_call(list, talk, call, at),
-            EntryKind::Result(result) => self.result(list, talk, result.into(), at),
+            EntryKind::Call(call) => self.lone_call(talk, call, at),
+            EntryKind::Result(result) => self.result(talk, result.into(), at),
         }
     }
 
-    pub(super) fn mark_branch(&self, list: &mut List<'a>, first: usize, branch: bool) {
-        if branch && let Some(block) = list.block(first) {
-            block.annotate("branch", true);
-        }
-    }
-
-    pub(super) fn turn(
-        &mut self,
-        list: &mut List<'a>,
-        talk: &mut StreamState<'a>,
-        message: &'a Message,
-        step: Option<StepId>,
-        at: UnixNanos,
-    ) {
-        let first = list.drafts.len();
+    fn turn(&mut self, talk: &mut StreamState<'a, '_>, message: &'a Message, moment: Moment) {
+        let first = talk.list.drafts.len();
         // Some clients record an answer without its role.
-        let place = self.message(list, talk, message, &Role::Assistant, step, at);
-        self.thoughts_and_calls(list, talk, message, step, place, at, true);
-        let Some((index, step)) = step.and_then(|index| Some((index, self.step(index)?))) else {
+        let place = self.message(talk, message, &Role::Assistant, moment);
+        self.thoughts_and_calls(talk, message, moment, place, true);
+        let Some((index, step)) = moment.step.and_then(|index| Some((index, self.step(index)?))) else {
             return;
         };
-        for draft in list.drafts.iter_mut().skip(first) {
+        for draft in talk.list.drafts.iter_mut().skip(first) {
             draft.author = Some(index);
         }
         let operation = &step.operation;
-        let Some(block) = list.block(first) else { return };
+        let Some(block) = talk.list.block(first) else { return };
         let offered = facts::tools(&operation.tool_definitions);
         let known = self.offered.get(&talk.scope) == Some(&offered);
         if !known {
@@ -301,9 +335,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
         let _ = self.covered.insert(index);
         let about = facts::about(operation);
-        for (key, value) in facts::details(self.run, step).into_iter().chain(about) {
-            block.annotate(key, value);
-        }
+        block.annotate_all(facts::details(self.run, step));
+        block.annotate_all(about);
         let mut call = facts::model_call(operation);
         if let Some(reason) = &message.finish_reason {
             call.insert_new("finish_reason", reason);
@@ -314,9 +347,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         if !call.is_empty() {
             block.annotate("model_call", call);
         }
-        for (key, value) in facts::error(operation) {
-            block.annotate(key, value);
-        }
+        block.annotate_all(facts::error(operation));
         // An input not recorded as messages is in no conversation.
         if operation.input_messages.is_none()
             && let Some(input) = content::whole_input(operation)
@@ -332,15 +363,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
     }
 
-    pub(super) fn push(
-        &mut self,
-        list: &mut List<'a>,
-        stream: ScopeId,
-        made: BlockParts<'a>,
-        payload: Object<'a>,
-        step: Option<StepId>,
-    ) -> usize {
-        let step = step.filter(|step| self.step(*step).is_some());
+    pub(super) fn push(&mut self, list: &mut List<'a>, stream: ScopeId, made: BlockParts<'a>, payload: Object<'a>) -> usize {
+        let step = made.moment.step.filter(|step| self.step(*step).is_some());
         let ordinal = self.ordinals.entry((step, made.role)).or_default();
         let number = *ordinal;
         *ordinal += 1;
@@ -351,7 +375,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         list.push(BlockDraft {
             block,
             sub_type: made.sub_type,
-            at: made.at,
+            at: made.moment.at,
             author: made.author,
             stream,
             call: made.parent.filter(|_| made.sub_type == SubType::ToolResult),
@@ -370,6 +394,10 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
 
     pub(super) fn span(&self, step: StepId) -> Option<SpanId> {
         self.step(step)?.span_id
+    }
+
+    pub(super) fn span_of(&self, moment: Moment) -> Option<SpanId> {
+        self.span(moment.step?)
     }
 
     pub(super) fn span_text(&self, step: Option<StepId>) -> Text<'a> {
