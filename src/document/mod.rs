@@ -13,7 +13,7 @@ pub(crate) mod loss;
 pub(crate) mod loss_groups;
 pub(crate) mod mapping;
 pub(crate) mod parsed_size;
-mod records;
+pub(crate) mod records;
 pub(crate) mod repeated_keys;
 pub(crate) mod rules;
 pub(crate) mod schema;

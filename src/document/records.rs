@@ -14,7 +14,7 @@ macro_rules! records {
         $(#[$doc:meta])* $record:ident $what:literal $(, only $others:tt)?
         { $($kind:ident $name:ident: $shape:expr $(, $($method:ident($($arg:expr),*)).+)?;)* }
     )*) => {
-        $($(#[$doc])* pub(super) static $record: $crate::document::shape::Record = $crate::document::shape::record! {
+        $($(#[$doc])* pub(super) static $record: $crate::document::shape::Record = $crate::document::records::record! {
             $what $(, only $others)? { $($kind $name: $shape $(, $($method($($arg),*)).+)?;)* }
         };)*
     };
@@ -50,10 +50,10 @@ macro_rules! variants {
         }
     )*) => {
         $($(#[$doc])* pub(super) static $variants: $crate::document::shape::Variants = $crate::document::shape::Variants {
-            common: $crate::document::shape::record! { $what $(, only $others)? { $($common)* } },
+            common: $crate::document::records::record! { $what $(, only $others)? { $($common)* } },
             of: &[$((
-                $crate::document::shape::tag!($($tag)*),
-                $(&$crate::document::shape::record! { $kind $(, only $also)? { $($fields)* } })? $(&$record)?
+                $crate::document::records::tag!($($tag)*),
+                $(&$crate::document::records::record! { $kind $(, only $also)? { $($fields)* } })? $(&$record)?
             ),)*],
         };)*
     };

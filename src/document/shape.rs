@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::document::json::Json;
-pub(crate) use crate::document::records::{record, records, tag, variants};
 pub(crate) use crate::document::shown::{kind_of, shown};
 use crate::document::source::{Otherwise, Part, Source};
 use crate::document::violations::{JsonPath, Violations};

@@ -29,10 +29,8 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         let place = place.item(at);
         let is_there = |key: &str| case.get(key).is_some_and(|value| !value.is_null());
         if is_there("conversation") == is_there("conversation_scenario") {
-            found.add(
-                place,
-                "a case has either a conversation or a conversation_scenario: leave one out, or add one",
-            );
+            let message = "a case has either a conversation or a conversation_scenario: leave one out, or add one";
+            found.add(place, message);
         }
         let place = place.key("conversation");
         let conversation = list(case.get("conversation"));

@@ -1,7 +1,7 @@
 //! ADK's records, in snake case: contents, parts and calls are those of the `google-genai` package.
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
-use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::source::Part;
 use crate::operation::Field as F;

@@ -71,16 +71,12 @@ fn one_step(place: JsonPath<'_>, index: usize, step: &Map<String, Value>, found:
     let set = |name: &str| step.get(name).filter(|value| !value.is_null());
     let number = index as f64 + 1.0;
     if step.get("step_id").and_then(Value::as_f64).is_some_and(|id| id != number) {
-        found.add(
-            place.key("step_id"),
-            format!("expected {number}: steps are counted 1, 2, 3 without a gap"),
-        );
+        let message = format!("expected {number}: steps are counted 1, 2, 3 without a gap");
+        found.add(place.key("step_id"), message);
     }
     if let Some(text) = set("timestamp").and_then(Value::as_str).filter(|text| !is_iso_8601(text)) {
-        found.add(
-            place.key("timestamp"),
-            format!("expected a time in ISO 8601 such as 2026-01-01T10:00:00.000000Z, found {text:?}"),
-        );
+        let message = format!("expected a time in ISO 8601 such as 2026-01-01T10:00:00.000000Z, found {text:?}");
+        found.add(place.key("timestamp"), message);
     }
     let source = step.get("source").and_then(Value::as_str);
     if matches!(source, Some("system" | "user")) {

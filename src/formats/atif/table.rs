@@ -1,9 +1,9 @@
 //! ATIF's records, shared by all readers. Unknown values are left out, because readers reject nulls.
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word,
 };
-use crate::document::shape::{records, variants};
 use crate::document::source::Part;
 use crate::operation::Field as F;
 

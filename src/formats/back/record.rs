@@ -78,9 +78,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::document::records::record;
     use crate::document::shape::Record;
     use crate::document::shape::Shape::{Count, Maybe, Of, Text};
-    use crate::document::shape::record;
     use crate::document::source::Part;
     use crate::operation::Field as F;
     use crate::transcript::step_record::of_operation;

@@ -75,10 +75,8 @@ fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violatio
     };
     if STEPS.kind(step).is_none() {
         let words: Vec<&str> = STEPS.words().collect();
-        found.add(
-            place.key("step_type"),
-            format!("expected one of {}, found {step_type:?}", words.join(", ")),
-        );
+        let message = format!("expected one of {}, found {step_type:?}", words.join(", "));
+        found.add(place.key("step_type"), message);
         return;
     }
     STEPS.check(step, place, found);
@@ -89,10 +87,8 @@ fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violatio
         _ => None,
     };
     if let Some(name) = never_null.filter(|name| step.get(*name).is_some_and(Value::is_null)) {
-        found.add(
-            place.key(name),
-            "null is lost when the document is written again: put \"\" there, or leave the step out",
-        );
+        let message = "null is lost when the document is written again: put \"\" there, or leave the step out";
+        found.add(place.key(name), message);
     }
     let is_set = |name: &str| {
         step.get(name)
@@ -107,10 +103,8 @@ fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violatio
         if let (Some(results), Some(count)) = (results, count)
             && (results.len() as f64) > count
         {
-            found.add(
-                place.key("match_count"),
-                format!("there are {} results: it must be at least that", results.len()),
-            );
+            let message = format!("there are {} results: it must be at least that", results.len());
+            found.add(place.key("match_count"), message);
         }
         for (index, result) in results.into_iter().flatten().enumerate() {
             if result

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word};
-use crate::document::shape::{Field, Tag, records, variants};
+use crate::document::shape::{Field, Tag};
 use crate::document::source::Otherwise::{self, EmptyList, Null, Unknown, Zero};
 use crate::document::source::Part;
 use crate::operation::{Field as F, Kind};

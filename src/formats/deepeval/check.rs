@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{records, shown, variants};
+use crate::document::shape::shown;
 use crate::document::source::Otherwise::EmptyList;
 use crate::document::violations::{JsonPath, Violations};
 
@@ -83,16 +84,12 @@ fn case(place: JsonPath<'_>, document: &Value, first: &mut Option<bool>, found: 
     };
     let many = case.contains_key("turns") || case.contains_key("scenario");
     if *first.get_or_insert(many) != many {
-        found.add(
-            place,
-            "single test cases and conversations are in one file: DeepEval refuses that; write two files",
-        );
+        let message = "single test cases and conversations are in one file: DeepEval refuses that; write two files";
+        found.add(place, message);
     }
     CASE.check(case, place, found);
     if many && case.get("scenario").and_then(Value::as_str).is_some_and(str::is_empty) {
-        found.add(
-            place.key("scenario"),
-            "the scenario is empty: readers take the case for a single one; say what the conversation is about",
-        );
+        let message = "the scenario is empty: readers take the case for a single one; say what the conversation is about";
+        found.add(place.key("scenario"), message);
     }
 }

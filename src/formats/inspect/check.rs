@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::document::records::{records, variants};
 use crate::document::rules::own_ids;
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
 };
-use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::violations::{JsonPath, Violations};
 
@@ -219,10 +219,8 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         if let (Some(id), Some(epoch)) = (name("id"), name("epoch"))
             && !known.insert((id.clone(), epoch.clone()))
         {
-            found.add(
-                place.key("id"),
-                format!("a sample before has the id {id} in epoch {epoch}: every sample of an epoch needs an id of its own"),
-            );
+            let message = format!("a sample before has the id {id} in epoch {epoch}: every sample of an epoch needs an id of its own");
+            found.add(place.key("id"), message);
         }
         let messages = place.key("messages");
         for (index, message) in sample.get("messages").and_then(Value::as_array).into_iter().flatten().enumerate() {

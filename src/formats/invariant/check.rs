@@ -95,10 +95,8 @@ impl Rows {
         self.mixed(place, found);
         let index = row.get("index");
         if *self.has_index.get_or_insert(index.is_some()) != index.is_some() {
-            found.add(
-                place,
-                "`index` must be in all rows or in none: add it here, or remove it from the others",
-            );
+            let message = "`index` must be in all rows or in none: add it here, or remove it from the others";
+            found.add(place, message);
         }
         match index.map(Value::as_i64) {
             Some(Some(index)) if !self.indices.insert(index) => {
@@ -111,10 +109,8 @@ impl Rows {
 
     fn mixed(&self, place: JsonPath<'_>, found: &mut Violations) {
         if self.has_raw && self.has_annotated {
-            found.add(
-                place,
-                "a file has either lists of events or objects with `messages`: write all rows as {\"messages\": [...]}",
-            );
+            let message = "a file has either lists of events or objects with `messages`: write all rows as {\"messages\": [...]}";
+            found.add(place, message);
         }
     }
 }
@@ -192,10 +188,8 @@ fn known<'a>(place: JsonPath<'_>, call: &'a Value, calls: &mut HashMap<&'a str, 
     if id.is_empty() {
         found.add(place.key("id"), "it is empty: outputs name their call by it");
     } else if calls.insert(id, false).is_some() {
-        found.add(
-            place.key("id"),
-            format!("a call before has the id {id:?}: every call of a trace needs an id of its own"),
-        );
+        let message = format!("a call before has the id {id:?}: every call of a trace needs an id of its own");
+        found.add(place.key("id"), message);
     }
     Some(id)
 }
@@ -241,10 +235,8 @@ fn parts(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations
                 found.add(place.key("image_url"), "all its values must be text: the software takes no others");
             }
             Some("image_url") if !is_text(part.pointer("/image_url/url")) => {
-                found.add(
-                    place,
-                    "`image_url.url` is missing: {\"type\": \"image_url\", \"image_url\": {\"url\": ...}}",
-                );
+                let message = "`image_url.url` is missing: {\"type\": \"image_url\", \"image_url\": {\"url\": ...}}";
+                found.add(place, message);
             }
             Some("text" | "image_url") => {}
             _ => found.add(

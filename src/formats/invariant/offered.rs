@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Open, Text};
-use crate::document::shape::{records, shown, variants};
+use crate::document::shape::shown;
 use crate::document::violations::{JsonPath, Violations};
 
 records! {
@@ -48,10 +49,8 @@ const MAX_DEPTH: usize = 100;
 pub(super) fn check(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations) {
     let all = place.key("tools");
     let Some(tools) = event.get("tools").and_then(Value::as_array) else {
-        found.add(
-            all,
-            "expected the list of offered tools: [{\"name\", \"description\", \"inputSchema\"}]",
-        );
+        let message = "expected the list of offered tools: [{\"name\", \"description\", \"inputSchema\"}]";
+        found.add(all, message);
         return;
     };
     for (index, tool) in tools.iter().enumerate() {

@@ -2,8 +2,8 @@
 //! analyzer and Explorer's schema.
 
 use super::offered;
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Open, Text, Word};
-use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::{EmptyList, EmptyObject, Null};
 
 /// A list of events, a row with them, a request to push several, or a row of metadata for the rows after it.

@@ -4,8 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{records, shown, variants};
+use crate::document::shape::shown;
 use crate::document::violations::{JsonPath, Violations};
 
 variants! {
@@ -51,10 +52,8 @@ pub(super) const DOCUMENT: Shape = Deferred(&Of(&ROWS.common), &OneOf(&ROWS));
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(row) = document.as_object() else {
-        found.add(
-            place,
-            format!("expected a row (an object with `messages`), found {}", shown(document)),
-        );
+        let message = format!("expected a row (an object with `messages`), found {}", shown(document));
+        found.add(place, message);
         return;
     };
     ROWS.common.check(row, place, found);
@@ -89,10 +88,8 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
         return;
     };
     if role(last).as_deref() != Some("assistant") {
-        found.add(
-            place.item(messages.len() - 1),
-            "the last message is not the assistant's: trainers skip such a row; cut what follows its last message",
-        );
+        let message = "the last message is not the assistant's: trainers skip such a row; cut what follows its last message";
+        found.add(place.item(messages.len() - 1), message);
     }
     let mut waiting: VecDeque<&str> = VecDeque::new();
     let mut known: HashSet<&str> = HashSet::new();
@@ -102,10 +99,8 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
         let role = role(message);
         match role.as_deref() {
             Some("system") if index > 0 => {
-                found.add(
-                    place.key("role"),
-                    "a system message is allowed only at the beginning: join it to the first, or make it the user's",
-                );
+                let message = "a system message is allowed only at the beginning: join it to the first, or make it the user's";
+                found.add(place.key("role"), message);
             }
             Some("tool") => {
                 let id = message.get("tool_call_id").and_then(Value::as_str);
@@ -146,20 +141,16 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
             let place = calls.item(index);
             if let Some(id) = call.get("id").and_then(Value::as_str) {
                 if !known.insert(id) {
-                    found.add(
-                        place.key("id"),
-                        format!("a call before has the id {id:?}: every call needs an id of its own"),
-                    );
+                    let message = format!("a call before has the id {id:?}: every call needs an id of its own");
+                    found.add(place.key("id"), message);
                 }
                 waiting.push_back(id);
             }
             if let Some(arguments) = call.get("function").and_then(|function| function.get("arguments"))
                 && !is_object(arguments)
             {
-                found.add(
-                    place.key("function").key("arguments"),
-                    "arguments are an object, or the JSON text of one",
-                );
+                let message = "arguments are an object, or the JSON text of one";
+                found.add(place.key("function").key("arguments"), message);
             }
         }
         before = role;

@@ -16,8 +16,8 @@
 use crate::document::choice::Options;
 use crate::document::json::Object;
 use crate::document::loss::LossReason;
+use crate::document::records::records;
 use crate::document::shape::Shape::{Any, Count, Of, Text};
-use crate::document::shape::records;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 use crate::span::UnixNanos;
@@ -78,11 +78,8 @@ fn of_run(run: &Run) -> Vec<Assembled<Object<'_>>> {
                 let mock = mock(run, &results, asked, agent, &mut losses);
                 found.push((tool.map_or(exchange.at, |tool| tool.started_at), mock));
             } else {
-                losses.add(
-                    None,
-                    format!("the result of {}, which nothing calls", asked.id),
-                    LossReason::NoPlace,
-                );
+                let what = format!("the result of {}, which nothing calls", asked.id);
+                losses.add(None, what, LossReason::NoPlace);
             }
         }
     }

@@ -5,8 +5,9 @@ use serde_json::Value;
 use crate::blocks::limits::Limits;
 use crate::blocks::rules::{self, Code};
 use crate::document::choice::Options;
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{records, shown, variants};
+use crate::document::shape::shown;
 use crate::document::violations::{JsonPath, Violations};
 
 /// A list of blocks in order, bare or in an object.
@@ -83,10 +84,8 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, fo
     for (index, block) in blocks.iter().enumerate() {
         let others = block.as_object().into_iter().flat_map(|block| block.keys());
         for key in others.filter(|key| !BLOCKS.common.has(key)) {
-            found.add(
-                place.item(index).key(key),
-                format!("the table has no column of this name: {NO_COLUMN}"),
-            );
+            let message = format!("the table has no column of this name: {NO_COLUMN}");
+            found.add(place.item(index).key(key), message);
         }
         for name in ["created_at", "updated_at"] {
             if let Some(value) = block.get(name) {

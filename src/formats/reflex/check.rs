@@ -44,10 +44,8 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
     let number = |name: &str| node.get(name).and_then(Value::as_f64);
     for name in ["started_at", "ended_at"] {
         if number(name).is_some_and(|seconds| seconds <= 0.0 || time_of_seconds(seconds).is_none()) {
-            found.add(
-                place.key(name),
-                "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9",
-            );
+            let message = "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9";
+            found.add(place.key(name), message);
         }
     }
     let late = "it is before `started_at`: put the time of the end there, or null";
@@ -58,10 +56,8 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
         }
     }
     if node.get("optimize") == Some(&Value::Bool(true)) && text(node, "prompt_id").is_none_or(str::is_empty) {
-        found.add(
-            place.key("optimize"),
-            "a node without `prompt_id` is never optimized: name its prompt, or put false there",
-        );
+        let message = "a node without `prompt_id` is never optimized: name its prompt, or put false there";
+        found.add(place.key("optimize"), message);
     }
 }
 
@@ -91,16 +87,12 @@ fn prompts(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Viola
         };
         let optimize = node.get("optimize") == Some(&Value::Bool(true));
         if *known.entry(prompt).or_insert(optimize) != optimize {
-            found.add(
-                place.item(index).key("optimize"),
-                format!("another node of the prompt {prompt:?} differs: all nodes of a prompt must agree"),
-            );
+            let message = format!("another node of the prompt {prompt:?} differs: all nodes of a prompt must agree");
+            found.add(place.item(index).key("optimize"), message);
         }
         if optimize && *optimized.get_or_insert(prompt) != prompt {
-            found.add(
-                place.item(index).key("optimize"),
-                "another prompt is optimized already: there is at most one in a trace",
-            );
+            let message = "another prompt is optimized already: there is at most one in a trace";
+            found.add(place.item(index).key("optimize"), message);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The records of a trace, as in the published schema.
 
+use crate::document::records::records;
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Open, Text, Word};
-use crate::document::shape::records;
 use crate::document::source::Otherwise::{Null, Zero};
 use crate::document::source::Part;
 use crate::operation::Field as F;

@@ -72,10 +72,8 @@ fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
             .and_then(Value::as_i64)
             .is_some_and(|given| i64::try_from(index) != Ok(given))
         {
-            found.add(
-                place.key("step_index"),
-                format!("expected {index}: steps are counted 0, 1, 2 without a gap"),
-            );
+            let message = format!("expected {index}: steps are counted 0, 1, 2 without a gap");
+            found.add(place.key("step_index"), message);
         }
         if step.get("turn_number").and_then(Value::as_i64).is_some_and(|turn| turn < 1) {
             found.add(place.key("turn_number"), "turns are counted from 1");
@@ -94,10 +92,8 @@ fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
     let Some(event) = value.as_object() else { return };
     let classes = EVENT.of.iter().filter(|(tag, _)| tag.is_on(event)).count();
     if classes != 1 {
-        found.add(
-            place,
-            "exactly one of `actions`, `reward` and `call_records` must be in an event: they determine its class",
-        );
+        let message = "exactly one of `actions`, `reward` and `call_records` must be in an event: they determine its class";
+        found.add(place, message);
         return;
     }
     EVENT.check(event, place, found);
@@ -116,10 +112,8 @@ fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
             if call.get("arguments_json").and_then(Value::as_str).is_some_and(is_broken) {
                 let record = records.item(at);
                 let calls = record.key("output_tool_calls");
-                found.add(
-                    calls.item(index).key("arguments_json"),
-                    "the text is not JSON: write the arguments as JSON text",
-                );
+                let message = "the text is not JSON: write the arguments as JSON text";
+                found.add(calls.item(index).key("arguments_json"), message);
             }
         }
     }
@@ -148,16 +142,12 @@ fn chronological(place: JsonPath<'_>, items: &[Value], found: &mut Violations) {
         let item = place.item(index);
         let record = item.key("time_record");
         if !(seconds > 0.0 && seconds < 1e11) {
-            found.add(
-                record.key("event_time"),
-                "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9",
-            );
+            let message = "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9";
+            found.add(record.key("event_time"), message);
         }
         if seconds < last {
-            found.add(
-                record.key("event_time"),
-                "it is earlier than an item before it: put the list in the order of its times",
-            );
+            let message = "it is earlier than an item before it: put the list in the order of its times";
+            found.add(record.key("event_time"), message);
         }
         last = last.max(seconds);
     }

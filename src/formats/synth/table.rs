@@ -1,7 +1,7 @@
 //! The package's classes with all their fields: `to_dict` writes every one.
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{Any, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, StrictInt, Text, Time, Word};
-use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise;
 
 const UNKNOWN: &str = "the package cannot rebuild it; put it into `metadata`";

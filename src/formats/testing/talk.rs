@@ -5,9 +5,9 @@
 use serde_json::Value;
 
 use crate::document::json::{Json, Object};
+use crate::document::records::records;
 use crate::document::rules::Items;
 use crate::document::shape::Shape::{List, Object as AnyObject, Of, Text, Word};
-use crate::document::shape::records;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::{Answer, At, Dialogue, Result, TraceBuilder, read_record, trace_id};
 use crate::formats::format::{Assembled, Format, by_table};

@@ -74,9 +74,7 @@ fn one_message(place: JsonPath<'_>, message: &serde_json::Map<String, Value>, fo
     }
     if MESSAGES.kind(message).is_none() {
         let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-        found.add(
-            place.key("role"),
-            format!("expected system, user, assistant or tool, found {role:?}"),
-        );
+        let message = format!("expected system, user, assistant or tool, found {role:?}");
+        found.add(place.key("role"), message);
     }
 }

@@ -1,7 +1,7 @@
 //! verifiers' records. Unknown values are left out.
 
+use crate::document::records::{records, variants};
 use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{records, variants};
 use crate::document::source::Otherwise::EmptyList;
 use crate::document::source::Part;
 use crate::operation::Field as F;
