@@ -72,12 +72,14 @@ pub fn disassemble_each(
     take: &mut dyn FnMut(&'static str, Disassembled),
     refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
 ) -> Result<(), DisassembleError> {
-    let mut before = HashMap::new();
+    let mut out = Results {
+        take,
+        before: HashMap::new(),
+        lost: Vec::new(),
+    };
     // Only one value is in memory at a time.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
-    // Reported with the next document that is read.
-    let mut lost: Vec<Note> = Vec::new();
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
         let end = values.byte_offset();
@@ -96,150 +98,111 @@ pub fn disassemble_each(
             // A log consumes all remaining values.
             let own_text = text.get(begin..values.byte_offset()).unwrap_or_default();
             (line, begin) = (line + 1, values.byte_offset());
-            lost.append(&mut lost_by_json(own_text, &path));
+            out.lost.append(&mut lost_by_json(own_text, &path));
             let mut numbers = Numbers::default();
             numbers.add_text(own_text);
             for row in rows? {
                 let read = row.and_then(|(row, notes)| Ok((Parsed::read(by_id("messages"), &row.value, &row.path, beside)?, row, notes)));
-                let (read, row, mut notes) = match read {
-                    Ok(read) => read,
-                    Err(error) => {
-                        refused(error)?;
-                        continue;
-                    }
-                };
-                notes.extend(read.notes);
-                let mut out = finished(
-                    (read.format, &row.path, ""),
-                    read.builders,
-                    (&Source::Value(&row.value), &numbers),
-                    notes,
-                    &mut before,
-                );
-                out.notes.append(&mut lost);
-                take(read.format.id, out);
+                if let Some((mut read, row, notes)) = unless_refused(read, refused)? {
+                    read.notes.splice(0..0, notes);
+                    out.add(read, (&row.path, ""), &Source::Value(&row.value), &numbers);
+                }
             }
             continue;
         }
         if line == 0 && format.is_none_or(|format| format.id == "messages") && is_message(&value) {
             drop(value);
             let list = list_of_lines(text).map_err(|source| DisassembleError::Json { source })?;
-            return disassemble_each(format, &list, beside, take, refused);
+            return disassemble_each(format, &list, beside, out.take, refused);
         }
         let numbers = Numbers::in_text(own_text, &value);
         (line, begin) = (line + 1, end);
-        lost.append(&mut lost_by_json(own_text, &path));
+        out.lost.append(&mut lost_by_json(own_text, &path));
         if line == 1 && !alone && format.is_none_or(|format| format.id == "invariant") && is_about_rows(&value) {
-            lost.push(Note {
-                path,
-                kind: NoteKind::Beside,
-                detail: "the metadata of the data set are of no trace, and left out".to_owned(),
-            });
+            let detail = "the metadata of the data set are of no trace, and left out";
+            out.lost.push(Note::new(path, NoteKind::Beside, detail));
             continue;
         }
         let list = documents(&value, path.clone());
         let within = if value.is_object() { format!("/{RUNS}") } else { String::new() };
         let is_list = list.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
         if is_list && value.is_object() {
-            lost.push(Note {
-                path,
-                kind: NoteKind::Beside,
-                detail: format!("what is beside `{RUNS}` belongs to no trace and is left out"),
-            });
+            let detail = format!("what is beside `{RUNS}` belongs to no trace and is left out");
+            out.lost.push(Note::new(path, NoteKind::Beside, detail));
         }
-        let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), builders: TraceBuilders, source: &Source<'_>, notes| {
-            let mut out = finished((format, path, place), builders, (source, &numbers), notes, &mut before);
-            out.notes.append(&mut lost);
-            take(format.id, out);
-        };
         if !is_list && let Some((path, only)) = list.first().cloned() {
-            let Some(read) = Parsed::unless_refused(format, only, &path, beside, refused)? else {
+            let Some(mut read) = unless_refused(Parsed::read(format, only, &path, beside), refused)? else {
                 continue;
             };
-            let Parsed {
-                format,
-                builders,
-                whole,
-                notes,
-            } = read;
             drop(list);
             // Drop the value while the run is built if it can be parsed again.
-            let can_come_again = whole.is_none() && builders.list.len() == 1;
-            let value = whole.or((!can_come_again).then_some(value));
+            let can_come_again = read.whole.is_none() && read.builders.len() == 1;
+            let value = read.whole.take().or((!can_come_again).then_some(value));
             let source = value.as_ref().map_or(Source::Text(own_text), Source::Value);
-            finish_all((format, &path, ""), builders, &source, notes);
+            out.add(read, (&path, ""), &source, &numbers);
             continue;
         }
         for (index, (path, value)) in list.into_iter().enumerate() {
-            let Some(read) = Parsed::unless_refused(format, value, &path, beside, refused)? else {
-                continue;
-            };
-            let Parsed {
-                format,
-                builders,
-                whole,
-                notes,
-            } = read;
-            let value = whole.as_ref().unwrap_or(value);
-            finish_all(
-                (format, &path, &format!("{within}/{index}")),
-                builders,
-                &Source::Value(value),
-                notes,
-            );
+            if let Some(mut read) = unless_refused(Parsed::read(format, value, &path, beside), refused)? {
+                let whole = read.whole.take();
+                let source = Source::Value(whole.as_ref().unwrap_or(value));
+                out.add(read, (&path, &format!("{within}/{index}")), &source, &numbers);
+            }
         }
     }
     Ok(())
 }
 
-/// Builds the spans of a document's traces. `at`: its format, its path, and its pointer in the value that `numbers` belong to.
-fn finished(
-    at: (&AnyFormat, &str, &str),
-    builders: TraceBuilders,
-    (source, numbers): (&Source<'_>, &Numbers),
-    notes: Vec<Note>,
-    before: &mut HashMap<TraceId, (String, Digest)>,
-) -> Disassembled {
-    let (format, path, place) = at;
-    let mut out = Disassembled {
-        documents: 1,
-        notes,
-        ..Disassembled::default()
-    };
-    for builder in builders.list {
-        out.notes.extend(same_id(before, &builder, builders.digest, path));
-        finish(format, builder, source, (numbers, place), Registry::built_in(), &mut out);
+/// What was read; `None` for a document that is refused, if reading continues.
+fn unless_refused<T>(
+    read: Result<T, DisassembleError>,
+    refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
+) -> Result<Option<T>, DisassembleError> {
+    read.map(Some).or_else(|error| refused(error).map(|()| None))
+}
+
+/// Where the spans of documents go.
+struct Results<'t> {
+    take: &'t mut dyn FnMut(&'static str, Disassembled),
+    /// The paths and digests of the documents so far, by their traces.
+    before: HashMap<TraceId, (String, Digest)>,
+    /// Reported with the next document that is read.
+    lost: Vec<Note>,
+}
+
+impl Results<'_> {
+    /// Builds the spans of a document's traces. `at`: its path, and its pointer in the value that `numbers` belong to.
+    fn add(&mut self, read: Parsed<'_>, at: (&str, &str), source: &Source<'_>, numbers: &Numbers) {
+        let (path, place) = at;
+        let mut out = Disassembled {
+            documents: 1,
+            notes: read.notes,
+            ..Disassembled::default()
+        };
+        for builder in read.builders {
+            out.notes.extend(same_id(&mut self.before, &builder, read.digest, path));
+            finish(read.format, builder, source, (numbers, place), Registry::built_in(), &mut out);
+        }
+        for note in &mut out.notes {
+            note.path = placed(&note.path, path);
+        }
+        out.notes.append(&mut self.lost);
+        (self.take)(read.format.id, out);
     }
-    for note in &mut out.notes {
-        note.path = placed(&note.path, path);
-    }
-    out
 }
 
 /// A parsed document.
 struct Parsed<'f> {
     format: &'f AnyFormat,
-    builders: TraceBuilders,
+    /// Its traces.
+    builders: Vec<TraceBuilder>,
+    digest: Digest,
     /// The document joined with the files it refers to.
     whole: Option<Value>,
     notes: Vec<Note>,
 }
 
 impl<'f> Parsed<'f> {
-    /// `None`: the document is refused, but reading continues.
-    fn unless_refused(
-        format: Option<&'f AnyFormat>,
-        document: &Value,
-        path: &str,
-        beside: &mut Beside<'_>,
-        refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
-    ) -> Result<Option<Self>, DisassembleError> {
-        match Self::read(format, document, path, beside) {
-            Ok(read) => Ok(Some(read)),
-            Err(error) => refused(error).map(|()| None),
-        }
-    }
-
     fn read(format: Option<&'f AnyFormat>, document: &Value, path: &str, beside: &mut Beside<'_>) -> Result<Self, DisassembleError> {
         let format = format.map_or_else(|| format_of(document), Ok).map_err(|error| match error {
             DisassembleError::Unrecognised { detail } if path != "$" => DisassembleError::Unrecognised {
@@ -249,28 +212,13 @@ impl<'f> Parsed<'f> {
         })?;
         let mut notes = Vec::new();
         let whole = format.gather.and_then(|gather| gather(document, beside, &mut notes));
-        let builders = TraceBuilders::read(format, whole.as_ref().unwrap_or(document), path)?;
+        let document = whole.as_ref().unwrap_or(document);
         Ok(Self {
             format,
-            builders,
+            builders: read(format, document, path)?,
+            digest: Digest::of(document),
             whole,
             notes,
-        })
-    }
-}
-
-/// The traces of a document.
-struct TraceBuilders {
-    list: Vec<TraceBuilder>,
-    /// Digest of the document.
-    digest: Digest,
-}
-
-impl TraceBuilders {
-    fn read(format: &AnyFormat, document: &Value, path: &str) -> Result<Self, DisassembleError> {
-        Ok(Self {
-            list: read(format, document, path)?,
-            digest: Digest::of(document),
         })
     }
 }
@@ -303,23 +251,16 @@ fn placed(path: &str, document: &str) -> String {
 fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<RepeatedKeys>();
     let repeated = values.map_while(Result::ok).flat_map(|RepeatedKeys { paths, more }| {
-        let named = paths.into_iter().map(|key| Note {
-            path: placed(&key, path),
-            kind: NoteKind::KeyRepeated,
-            detail: "the key occurs several times in one object: the last value is read, the others are lost".to_owned(),
-        });
-        let more = (more > 0).then(|| Note {
-            path: path.to_owned(),
-            kind: NoteKind::KeyRepeated,
-            detail: format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost"),
-        });
+        let detail = "the key occurs several times in one object: the last value is read, the others are lost";
+        let named = paths
+            .into_iter()
+            .map(move |key| Note::new(placed(&key, path), NoteKind::KeyRepeated, detail));
+        let detail = format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost");
+        let more = (more > 0).then(|| Note::new(path, NoteKind::KeyRepeated, detail));
         named.chain(more)
     });
-    let rounded = Numbers::rounded(text).map(|digits| Note {
-        path: path.to_owned(),
-        kind: NoteKind::Coerced,
-        detail: format!("{digits} has more digits than a double has: it is rounded"),
-    });
+    let rounded = |digits| format!("{digits} has more digits than a double has: it is rounded");
+    let rounded = Numbers::rounded(text).map(|digits| Note::new(path, NoteKind::Coerced, rounded(digits)));
     repeated.chain(rounded).collect()
 }
 
@@ -348,11 +289,7 @@ fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, builder: &TraceBuild
                 "it has the trace id {} of {other}: where both have one span, one of the two is lost",
                 builder.trace_id
             );
-            (*known != digest && other != path).then(|| Note {
-                path: "$".to_owned(),
-                kind: NoteKind::SameId,
-                detail,
-            })
+            (*known != digest && other != path).then(|| Note::new("$", NoteKind::SameId, detail))
         }
     }
 }
@@ -429,11 +366,7 @@ fn finish(
 
 /// Notes about integers beyond 64 bits.
 fn number_notes(numbers: &Numbers) -> impl Iterator<Item = Note> {
-    let note = |kind, detail: String| Note {
-        path: "$".to_owned(),
-        kind,
-        detail,
-    };
+    let note = |kind, detail: String| Note::new("$", kind, detail);
     let kept = numbers.kept().map(move |(double, digits)| {
         let detail = format!("{digits} is beyond 64 bits: spans hold {double}, an attribute of the root span keeps the digits");
         note(NoteKind::Beside, detail)

@@ -17,11 +17,7 @@ pub(super) struct Row {
 fn one(read: Result<Read, Unread>, path: String) -> Result<(Row, Vec<Note>), DisassembleError> {
     match read {
         Ok(read) => {
-            let note = |detail: String| Note {
-                path: "$".to_owned(),
-                kind: NoteKind::LeftOut,
-                detail: format!("read as {}: {detail}", read.form),
-            };
+            let note = |detail: String| Note::new("$", NoteKind::LeftOut, format!("read as {}: {detail}", read.form));
             let notes = read.notes.into_iter().map(note).collect();
             Ok((Row { path, value: read.row }, notes))
         }
@@ -79,22 +75,15 @@ pub(super) fn rows(
 pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), DisassembleError> {
     let read = form.read_text(text);
     let (mut rows, mut notes) = (String::new(), Vec::new());
-    let note = |path: String, detail: String| Note {
-        path,
-        kind: NoteKind::LeftOut,
-        detail,
-    };
     if read.others > 0 {
-        notes.push(note("$".to_owned(), format!("{}: left out", lines_without_json(read.others))));
+        let detail = format!("{}: left out", lines_without_json(read.others));
+        notes.push(Note::new("$", NoteKind::LeftOut, detail));
     }
     let mut numbers = Numbers::default();
     numbers.add_text(text);
     for (double, _) in numbers.ambiguous() {
         let detail = format!("{double} stands for several integers that no double represents: they are rounded");
-        notes.push(Note {
-            kind: NoteKind::Coerced,
-            ..note("$".to_owned(), detail)
-        });
+        notes.push(Note::new("$", NoteKind::Coerced, detail));
     }
     for (path, read) in read.rows {
         let (row, mut of_row) = one(read, path)?;

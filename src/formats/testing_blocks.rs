@@ -110,13 +110,7 @@ pub(crate) fn asks(calls: Vec<ToolCall>) -> Message {
 }
 
 pub(crate) fn thinks(text: &str, mut message: Message) -> Message {
-    message.parts.insert(
-        0,
-        Part::Reasoning {
-            text: Some(text.into()),
-            opaque: Map::new(),
-        },
-    );
+    message.parts.insert(0, Part::thought(text));
     message
 }
 
@@ -181,10 +175,7 @@ pub(crate) fn failed(id: &str, tool: Option<usize>, text: &str, at: u64) -> Entr
 }
 
 pub(crate) fn failure(text: &str) -> Failure {
-    Failure {
-        message: Some(text.into()),
-        ..Failure::default()
-    }
+    text.to_owned().into()
 }
 
 fn entry(kind: EntryKind, step: Option<usize>, at: u64) -> Entry {

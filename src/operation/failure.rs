@@ -16,6 +16,15 @@ pub struct Failure {
     pub stacktrace: Option<String>,
 }
 
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self {
+            message: Some(message),
+            ..Self::default()
+        }
+    }
+}
+
 impl Failure {
     /// The message, else the type, else "error".
     #[must_use]

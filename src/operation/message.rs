@@ -140,6 +140,17 @@ pub enum Part {
     Other(Value),
 }
 
+impl Part {
+    /// Reasoning that is only text.
+    #[must_use]
+    pub fn thought(text: impl Into<String>) -> Self {
+        Self::Reasoning {
+            text: Some(text.into()),
+            opaque: Map::new(),
+        }
+    }
+}
+
 impl From<Media> for Part {
     fn from(media: Media) -> Self {
         Self::Media(Box::new(media))

@@ -82,11 +82,8 @@ impl<'a> Assembly<'a, '_> {
             }
             ExchangeKind::Unasked => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
-                self.losses.add(
-                    span,
-                    format!("function_call: no model asked for this {kind}"),
-                    LossReason::Synthesized,
-                );
+                let what = format!("function_call: no model asked for this {kind}");
+                self.losses.add(span, what, LossReason::Synthesized);
             }
             _ => {}
         }

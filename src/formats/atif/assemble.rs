@@ -94,11 +94,8 @@ impl<'a> Assembly<'a, '_> {
         if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
             for name in draft.tools.add(&own.operation.tool_definitions) {
-                draft.losses.push(Loss::new(
-                    own.span_id,
-                    format!("another definition of {name}"),
-                    LossReason::Ambiguous,
-                ));
+                let what = format!("another definition of {name}");
+                draft.losses.push(Loss::new(own.span_id, what, LossReason::Ambiguous));
             }
         }
         let step = step::of_exchange(run, &self.results, draft, exchange);

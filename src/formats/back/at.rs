@@ -1,4 +1,4 @@
-//! A value of a document with its place, so that every refusal can name the place.
+//! A value of a document with its place, so that every refusal can name the place; times and durations.
 
 use serde_json::{Map, Value};
 
@@ -134,6 +134,11 @@ impl<'a> At<'a> {
         Ok(self.some(key).map(|at| at.object().cloned()).transpose()?.unwrap_or_default())
     }
 
+    /// The items of a list in a member; none if the member is missing or null.
+    pub(in crate::formats) fn items_of(&self, key: &str) -> Result<Vec<Self>, DisassembleError> {
+        self.some(key).map_or_else(|| Ok(Vec::new()), |list| list.items())
+    }
+
     /// The text of a member; `None` if it is missing or null.
     pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
         self.some(key).map(|at| at.text()).transpose()
@@ -147,6 +152,24 @@ pub(in crate::formats) fn time(text: &str) -> Option<UnixNanos> {
         .parse::<jiff::Timestamp>()
         .or_else(|_| format!("{text}Z").parse::<jiff::Timestamp>());
     u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(UnixNanos)
+}
+
+/// Converts seconds since 1970, rounded to microseconds because an `f64` is not more precise. `None` before 1970 and after 2554, where
+/// nanoseconds end.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the filter has it"
+)]
+pub(in crate::formats) fn seconds(seconds: f64) -> Option<UnixNanos> {
+    let in_range = (0.0..=18_446_744_073.709_553).contains(&seconds);
+    in_range.then(|| UnixNanos(((seconds * 1e6).round() as u64).saturating_mul(1_000)))
+}
+
+/// Converts milliseconds to nanoseconds; a negative duration is 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+pub(in crate::formats) fn milliseconds(milliseconds: f64) -> u64 {
+    (milliseconds * 1e6).round() as u64
 }
 
 #[cfg(test)]

@@ -14,6 +14,16 @@ pub struct Note {
     pub detail: String,
 }
 
+impl Note {
+    pub(in crate::formats) fn new(path: impl Into<String>, kind: NoteKind, detail: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            kind,
+            detail: detail.into(),
+        }
+    }
+}
+
 /// How a part of a document was treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

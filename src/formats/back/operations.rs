@@ -50,14 +50,8 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, b
             .first()
             .is_some_and(|root| root.operation.agent.name.is_none() && root.start.is_none());
     let index = if is_root && around == 0 {
-        builder.root_id(span_id.as_deref());
-        if let Some(root) = builder.operation(0) {
-            if operation.agent.name.is_none() {
-                operation.agent.name = Some(operation.name.clone());
-            }
-            *root = operation;
-        }
-        0
+        operation.agent.name.get_or_insert_with(|| operation.name.clone());
+        builder.set_root(span_id.as_deref(), operation)
     } else {
         let id = builder.id(span_id.as_deref(), &format!("{event}.operations[{number}]"));
         builder.add(id, around, operation)

@@ -20,3 +20,16 @@ pub(in crate::formats) fn text_or_parts(at: &At<'_>, part: impl Fn(&At<'_>) -> R
         other => Err(at.refuse(format!("text or a list of parts is wanted, found {}", kind_of(other)))),
     }
 }
+
+/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
+pub(in crate::formats) fn opened(text: impl Into<String>) -> Value {
+    let text = text.into();
+    let read = serde_json::from_str::<Value>(&text).ok();
+    let read = read.filter(|read| (read.is_object() || read.is_array()) && is_written_so(read, &text));
+    read.unwrap_or_else(|| text.into())
+}
+
+/// Whether this program writes a value as this text.
+pub(in crate::formats) fn is_written_so(value: &Value, text: &str) -> bool {
+    serde_json::to_string(value).is_ok_and(|written| written == text)
+}

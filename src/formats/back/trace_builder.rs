@@ -1,7 +1,7 @@
 //! Builds the spans of one trace while a document is read.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -82,11 +82,7 @@ impl TraceBuilder {
     }
 
     pub(in crate::formats) fn note(&mut self, path: &str, kind: NoteKind, detail: impl Into<String>) {
-        self.notes.push(Note {
-            path: path.to_owned(),
-            kind,
-            detail: detail.into(),
-        });
+        self.notes.push(Note::new(path, kind, detail));
     }
 
     fn derived(&mut self, own: &str) -> SpanId {
@@ -138,16 +134,37 @@ impl TraceBuilder {
         }
     }
 
+    /// Makes an operation the root, with this id if it is valid and unused; returns its index.
+    pub(in crate::formats) fn set_root(&mut self, recorded: Option<&str>, operation: Operation) -> usize {
+        self.root_id(recorded);
+        if let Some(root) = self.operation(0) {
+            *root = operation;
+        }
+        0
+    }
+
+    /// The indices of the spans, by id.
+    pub(in crate::formats) fn places(&self) -> HashMap<SpanId, usize> {
+        let place = |(place, draft): (usize, &Draft)| (draft.id, place);
+        self.drafts.iter().enumerate().map(place).collect()
+    }
+
     /// Adds a span; returns its index.
     pub(in crate::formats) fn add(&mut self, id: SpanId, parent: usize, operation: Operation) -> usize {
         self.drafts.push(Draft::new(self.trace_id, id, Some(parent), operation));
         self.drafts.len() - 1
     }
 
-    /// Adds a model call whose input is the conversation so far; returns its index.
-    pub(in crate::formats) fn add_model_call(&mut self, id: SpanId, parent: usize, operation: Operation, history: HistoryId) -> usize {
+    /// Adds a model call whose input is the conversation so far, if known; returns its index.
+    pub(in crate::formats) fn add_model_call(
+        &mut self,
+        id: SpanId,
+        parent: usize,
+        operation: Operation,
+        history: impl Into<Option<HistoryId>>,
+    ) -> usize {
         let index = self.add(id, parent, operation);
-        self.set_input(index, history);
+        history.into().into_iter().for_each(|history| self.set_input(index, history));
         index
     }
 

@@ -117,9 +117,7 @@ fn run_metadata<'a>(
     for (index, step) in run.steps.enumerate() {
         for judged in &step.operation.evaluations {
             let mut evaluation = facts::evaluation(judged);
-            if let Some(span) = step.span_id {
-                evaluation.insert("span_id", span.to_string());
-            }
+            evaluation.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
             metadata.push("evaluations", evaluation);
         }
         if made.get(index).is_none_or(Option::is_some) {

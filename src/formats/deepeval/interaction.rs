@@ -243,11 +243,8 @@ impl<'a> Interaction<'a> {
             None => texts.extend(content::output(&source.results, own).map(Json::into_text)),
         }
         if let Some(failure) = &own.operation.failure {
-            losses.add(
-                own.span_id,
-                format!("error of retrieval: {}", calls::error_text(failure)),
-                LossReason::NoPlace,
-            );
+            let what = format!("error of retrieval: {}", calls::error_text(failure));
+            losses.add(own.span_id, what, LossReason::NoPlace);
         }
         let new = texts.into_iter().filter(|text| self.known.insert(text.clone()));
         self.retrieved.extend(new);
@@ -277,12 +274,8 @@ impl<'a> Interaction<'a> {
         for model in other.models.into_list() {
             self.models.insert(&model);
         }
-        for (sum, count) in [
-            (&mut self.input_tokens, other.input_tokens),
-            (&mut self.output_tokens, other.output_tokens),
-        ] {
-            add(sum, count);
-        }
+        add(&mut self.input_tokens, other.input_tokens);
+        add(&mut self.output_tokens, other.output_tokens);
         self.cost = other.cost.map(|cost| self.cost.unwrap_or_default() + cost).or(self.cost);
         self.from = self.from.into_iter().chain(other.from).min();
         self.to = self.to.max(other.to);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::check::USAGE;
 use crate::document::json::{Json, Object, Text};
 use crate::operation::{Cost, Operation, TokenCount, ToolDefinition};
 
@@ -159,24 +160,20 @@ impl Usage {
     }
 
     pub(super) fn add(&mut self, other: Self) {
-        let add = |sum: &mut Option<u64>, count: Option<u64>| {
-            if let Some(count) = count {
-                *sum = Some(sum.unwrap_or(0).saturating_add(count));
-            }
-        };
+        let (sums, tokens) = (&mut self.tokens, other.tokens);
         // Cached tokens are added separately: a sum of totals would be wrong if the counts of one call are inconsistent.
-        add(
-            &mut self.tokens.input,
-            other.full_rate().map(|rate| rate.saturating_add(other.cached())),
-        );
-        add(&mut self.tokens.output, other.tokens.output);
-        add(&mut self.tokens.total, other.tokens.total);
-        add(&mut self.tokens.cache_read, other.tokens.cache_read);
-        add(&mut self.tokens.cache_write, other.tokens.cache_write);
-        add(&mut self.tokens.reasoning, other.tokens.reasoning);
-        if let Some(cost) = other.cost {
-            self.cost = Some(self.cost.unwrap_or_default() + cost);
+        let input = other.full_rate().map(|rate| rate.saturating_add(other.cached()));
+        for (sum, count) in [
+            (&mut sums.input, input),
+            (&mut sums.output, tokens.output),
+            (&mut sums.total, tokens.total),
+            (&mut sums.cache_read, tokens.cache_read),
+            (&mut sums.cache_write, tokens.cache_write),
+            (&mut sums.reasoning, tokens.reasoning),
+        ] {
+            *sum = count.map(|count| sum.unwrap_or(0).saturating_add(count)).or(*sum);
         }
+        self.cost = other.cost.map(|cost| self.cost.unwrap_or_default() + cost).or(self.cost);
     }
 
     fn cached(&self) -> u64 {
@@ -191,19 +188,15 @@ impl Usage {
 
     /// Empty if nothing was recorded.
     pub(super) fn object<'a>(self) -> Object<'a> {
-        let mut out = Object::new();
-        for (key, count) in [
-            ("input_tokens", self.full_rate()),
-            ("output_tokens", self.tokens.output),
-            ("total_tokens", self.tokens.total),
-            ("input_tokens_cache_write", self.tokens.cache_write),
-            ("input_tokens_cache_read", self.tokens.cache_read),
-            ("reasoning_tokens", self.tokens.reasoning),
-        ] {
-            out.add_filled(key, count);
-        }
-        out.add_filled("total_cost", self.cost);
-        out
+        USAGE.given([
+            ("input_tokens", self.full_rate().into()),
+            ("output_tokens", self.tokens.output.into()),
+            ("total_tokens", self.tokens.total.into()),
+            ("input_tokens_cache_write", self.tokens.cache_write.into()),
+            ("input_tokens_cache_read", self.tokens.cache_read.into()),
+            ("reasoning_tokens", self.tokens.reasoning.into()),
+            ("total_cost", self.cost.into()),
+        ])
     }
 }
 

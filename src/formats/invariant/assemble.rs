@@ -206,14 +206,10 @@ impl<'a, 'o> Assembly<'a, 'o> {
 /// Finishes a list.
 fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Object<'a>) -> Finished<'a> {
     let (events, losses) = list.finish();
-    let tools = if options.is("invariant.tools", "event") {
-        offered(run, &events)
-    } else {
-        None
-    };
+    let has_tools = options.is("invariant.tools", "event");
     Finished {
+        tools: has_tools.then(|| offered(run, &events)).flatten(),
         events,
-        tools,
         annotations: Vec::new(),
         metadata,
         losses,
@@ -276,9 +272,7 @@ fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Json
         content.push_str(". ");
         content.push_str(&explanation);
     }
-    if let Some(span_id) = span_id {
-        facts.insert("span_id", span_id);
-    }
+    facts.insert_filled("span_id", span_id);
     let annotation = ANNOTATION.given([
         ("content", content.into()),
         ("address", format!("messages[{at}]").into()),

@@ -24,9 +24,8 @@ impl<'a> List<'a, '_> {
             return;
         }
         let mut metadata = Object::new();
-        if let Some(span) = self.step(Some(index)).and_then(|step| step.span_id) {
-            metadata.add("span_id", span.to_string());
-        }
+        let span = self.step(Some(index)).and_then(|step| step.span_id);
+        metadata.add_filled("span_id", span.map(|span| span.to_string()));
         let event = MESSAGE.given([
             ("role", role.into()),
             ("content", text.into()),

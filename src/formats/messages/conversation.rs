@@ -170,11 +170,8 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     fn times_and_error(&mut self, step: &'a Step) {
         self.losses.fact(step.span_id, "times");
         if step.operation.failure.is_some() {
-            self.row.lose(
-                step.span_id,
-                format!("error of {}", step.operation.kind.name()),
-                LossReason::NoPlace,
-            );
+            let what = format!("error of {}", step.operation.kind.name());
+            self.row.lose(step.span_id, what, LossReason::NoPlace);
         }
     }
 
@@ -248,11 +245,8 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         if !words.trim().is_empty() && takes {
             let span = step.and_then(|step| step.span_id);
             self.row.assistant(words, None, true, span);
-            self.row.lose(
-                span,
-                "the last message: the agent's answer, which no model call contains",
-                LossReason::Synthesized,
-            );
+            let what = "the last message: the agent's answer, which no model call contains";
+            self.row.lose(span, what, LossReason::Synthesized);
         }
     }
 
@@ -351,19 +345,13 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 self.row.lose(span, format!("tool_calls[{}].id", asked.id), LossReason::Synthesized);
             }
             if asked.results.iter().any(|given| given.branch) {
-                self.row.lose(
-                    span,
-                    format!("the history was edited before the result of {}", asked.id),
-                    LossReason::Ambiguous,
-                );
+                let what = format!("the history was edited before the result of {}", asked.id);
+                self.row.lose(span, what, LossReason::Ambiguous);
             }
             if let Some(last) = asked.results.last().filter(|last| self.is_given_otherwise(**last)) {
                 let span = last.tool.and_then(|tool| tool.of(self.run)?.span_id);
-                self.row.lose(
-                    span,
-                    format!("the tool's own result of {}, which no model read", asked.id),
-                    LossReason::NoPlace,
-                );
+                let what = format!("the tool's own result of {}, which no model read", asked.id);
+                self.row.lose(span, what, LossReason::NoPlace);
             }
             if asked
                 .results

@@ -147,18 +147,12 @@ impl<'a> RowBuilder<'a> {
             return;
         }
         if role == "assistant" && !self.has_words() {
-            self.lose(
-                span,
-                "the first words are the assistant's: some trainers drop the row",
-                LossReason::Ambiguous,
-            );
+            let what = "the first words are the assistant's: some trainers drop the row";
+            self.lose(span, what, LossReason::Ambiguous);
         }
         if role == "user" && self.messages.last().is_some_and(|last| last.role == "tool") {
-            self.lose(
-                span,
-                "a user speaks right after results: some trainers drop the row",
-                LossReason::Ambiguous,
-            );
+            let what = "a user speaks right after results: some trainers drop the row";
+            self.lose(span, what, LossReason::Ambiguous);
         }
         self.messages.push(ChatMessage {
             role: role.into(),
@@ -281,11 +275,8 @@ impl<'a> RowBuilder<'a> {
     /// The row, ending with the assistant; `None` if it is empty.
     pub(super) fn finish(mut self, tools: Json<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
         for call in std::mem::take(&mut self.open).iter().filter(|call| call.result.is_some()) {
-            self.lose(
-                None,
-                format!("the result of {}, after the last assistant message", call.id),
-                LossReason::NoPlace,
-            );
+            let what = format!("the result of {}, after the last assistant message", call.id);
+            self.lose(None, what, LossReason::NoPlace);
         }
         self.leave_out_broken();
         while let Some(last) = self.messages.pop_if(|last| last.role != "assistant") {

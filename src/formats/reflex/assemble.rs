@@ -96,11 +96,8 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
         ("metadata", trace_metadata(run, &results, &ids, &judging).into()),
     ]);
     if rounded {
-        losses.push(Loss::new(
-            None,
-            "nodes[].started_at, nodes[].ended_at: nanoseconds",
-            LossReason::Coerced,
-        ));
+        let what = "nodes[].started_at, nodes[].ended_at: nanoseconds";
+        losses.push(Loss::new(None, what, LossReason::Coerced));
     }
     Assembled { document, losses }
 }

@@ -32,71 +32,68 @@ pub(crate) struct ClaudeCode;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Codex;
 
-const CONTAINER: Option<Container> = Some(Container {
-    ending: "jsonl",
-    pack: lines,
-    #[cfg(feature = "server")]
-    unpack: None,
-});
+/// Implements the format of a client's session files: its name, what it keeps, its records, and the name of a file.
+macro_rules! session_format {
+    ($name:ident, $id:literal, $keeps:literal, $records:ty, $file_name:expr) => {
+        impl Format for $name {
+            const ID: &'static str = $id;
+            const KEEPS: &'static str = $keeps;
+            const LOSES: &'static str = "cost, rewards, judgements, operations outside the conversation; Codex: parameters and start times";
+            const CONTAINER: Option<Container> = Some(Container {
+                ending: "jsonl",
+                pack: lines,
+                #[cfg(feature = "server")]
+                unpack: None,
+            });
+            const WHOLE_INPUTS: bool = false;
+            type Document<'a> = Vec<Value>;
 
-const LOSES: &str = "cost, rewards, judgements, operations outside the conversation; Codex: parameters and start times";
+            fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
+                assemble::assemble::<$records>(runs)
+            }
 
-impl Format for ClaudeCode {
-    const ID: &'static str = "claude-code";
-    const KEEPS: &'static str = "session files of Claude Code: prompts, answers, thoughts, tool calls with results, tokens";
-    const LOSES: &'static str = LOSES;
-    const CONTAINER: Option<Container> = CONTAINER;
-    const WHOLE_INPUTS: bool = false;
-    type Document<'a> = Vec<Value>;
+            fn file_name(document: &Vec<Value>) -> Option<String> {
+                let name: fn(&[Value]) -> Option<String> = $file_name;
+                name(document)
+            }
 
-    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
-        assemble::assemble::<claude_code::ClaudeRecords>(runs)
-    }
+            fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
+                write_lines(document, out).map_err(|error| error.to_string())
+            }
 
-    fn file_name(document: &Vec<Value>) -> Option<String> {
+            fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
+                write_lines(document, out)
+            }
+        }
+    };
+}
+
+session_format!(
+    ClaudeCode,
+    "claude-code",
+    "session files of Claude Code: prompts, answers, thoughts, tool calls with results, tokens",
+    claude_code::ClaudeRecords,
+    |document| {
         let text = |key| document.iter().find_map(|record| record.get(key)?.as_str()).map(in_a_name);
         Some(match text("agentId") {
             Some(agent) => format!("agent-{agent}.jsonl"),
             None => format!("{}.jsonl", text("sessionId")?),
         })
     }
+);
 
-    fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
-        write_lines(document, out).map_err(|error| error.to_string())
-    }
-
-    fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
-        write_lines(document, out)
-    }
-}
-
-impl Format for Codex {
-    const ID: &'static str = "codex";
-    const KEEPS: &'static str = "session files (rollouts) of Codex: prompts, answers, thoughts, tool calls with results, tokens";
-    const LOSES: &'static str = LOSES;
-    const CONTAINER: Option<Container> = CONTAINER;
-    const WHOLE_INPUTS: bool = false;
-    type Document<'a> = Vec<Value>;
-
-    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
-        assemble::assemble::<codex::CodexRecords>(runs)
-    }
-
-    fn file_name(document: &Vec<Value>) -> Option<String> {
+session_format!(
+    Codex,
+    "codex",
+    "session files (rollouts) of Codex: prompts, answers, thoughts, tool calls with results, tokens",
+    codex::CodexRecords,
+    |document| {
         let meta = document.first()?.get("payload")?;
         let text = |key: &str| meta.get(key)?.as_str().map(in_a_name);
         let to_the_second: String = text("timestamp")?.chars().take(19).collect();
         Some(format!("rollout-{to_the_second}-{}.jsonl", text("id")?))
     }
-
-    fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
-        write_lines(document, out).map_err(|error| error.to_string())
-    }
-
-    fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
-        write_lines(document, out)
-    }
-}
+);
 
 /// An id for use in a file name, with letters that could lead to another folder replaced.
 fn in_a_name(id: &str) -> String {

@@ -2,10 +2,9 @@
 
 use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
-use super::written_call::{UnaskedCall, WrittenCall};
+use super::written_call::{Conversation, UnaskedCall, WrittenCall};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
-use crate::hash::HashMap;
 use crate::operation::{Message, is_counter};
 use crate::run::{Entry, ResultEntry, Run, ScopeId, StepId};
 use crate::span::UnixNanos;
@@ -13,22 +12,13 @@ use crate::transcript::calls::arguments_object;
 
 impl<'a> Messages<'a> {
     /// Adds the tool calls of a message.
-    #[expect(clippy::too_many_arguments, reason = "one message's facts, each used once")]
-    pub(super) fn actions(
-        &mut self,
-        run: &'a Run,
-        message: &'a Message,
-        entry: &'a Entry,
-        asked: Option<StepId>,
-        turn: usize,
-        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
-        scope: ScopeId,
-    ) {
+    pub(super) fn actions(&mut self, talk: &mut Conversation<'a>, message: &'a Message, entry: &'a Entry, asked: Option<StepId>) {
+        let Conversation { run, scope, turn, .. } = *talk;
         for (place, call) in message.tool_calls.iter().enumerate() {
             let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
             let (arguments, _) = arguments_object(call.arguments.as_ref());
             let recorded = call.id.as_deref().filter(|id| !id.is_empty());
-            let repeated = recorded.and_then(|id| written.get(id));
+            let repeated = recorded.and_then(|id| talk.written.get(id));
             // With ids that restart in each answer, it is a different call.
             if let Some(earlier) = repeated.filter(|_| !recorded.is_some_and(is_counter))
                 && earlier.name == call.name
@@ -37,11 +27,8 @@ impl<'a> Messages<'a> {
                 if let Some(asked) = asked {
                     self.call_ids.entry(asked).or_default().push((recorded, earlier.id.clone()));
                 }
-                self.losses.push(Loss::new(
-                    span(run, entry.step),
-                    format!("action {}: asked for again with the same id", call.name),
-                    LossReason::Ambiguous,
-                ));
+                let what = format!("action {}: asked for again with the same id", call.name);
+                self.losses.push(Loss::new(span(run, entry.step), what, LossReason::Ambiguous));
                 continue;
             }
             let owner = span_text(run, entry.step);
@@ -74,19 +61,13 @@ impl<'a> Messages<'a> {
                 turn,
                 result: None,
             };
-            self.insert_call(written, wanted, written_call);
+            self.insert_call(talk, wanted, written_call);
         }
     }
 
     /// Adds a call that is in no model's output.
-    pub(super) fn lone_action(
-        &mut self,
-        run: &'a Run,
-        lone: UnaskedCall<'a>,
-        call_id: &'a str,
-        turn: usize,
-        scope: ScopeId,
-    ) -> WrittenCall<'a> {
+    pub(super) fn lone_action(&mut self, talk: &Conversation<'a>, lone: UnaskedCall<'a>, call_id: &'a str) -> WrittenCall<'a> {
+        let turn = talk.turn;
         let UnaskedCall { name, arguments, span, at } = lone;
         let (arguments, coerced) = arguments_object(arguments);
         if coerced {
@@ -95,7 +76,7 @@ impl<'a> Messages<'a> {
         }
         let what = format!("action {name}: no model call asks for it");
         self.losses.push(Loss::new(span, what, LossReason::Synthesized));
-        let id = self.free_id(&call_id.into(), || prefix(run, scope));
+        let id = self.free_id(&call_id.into(), || prefix(talk.run, talk.scope));
         let mut metadata = Object::new();
         metadata.insert("call_id", id.clone());
         if id != call_id {
@@ -114,43 +95,36 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a tool's result. Of several, the last is the message; earlier ones go to its metadata.
-    pub(super) fn result(
-        &mut self,
-        run: &'a Run,
-        entry: &'a ResultEntry,
-        at: UnixNanos,
-        turn: usize,
-        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
-        scope: ScopeId,
-    ) {
+    pub(super) fn result(&mut self, talk: &mut Conversation<'a>, entry: &'a ResultEntry, at: UnixNanos) {
+        let Conversation { run, scope, turn, .. } = *talk;
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
         let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
-        if blank && tool.is_none() && !written.contains_key(entry.call_id.as_str()) {
+        if blank && tool.is_none() && !talk.written.contains_key(entry.call_id.as_str()) {
             let what = "result without a call and without content";
             self.losses.push(Loss::new(None, what, LossReason::NoPlace));
             return;
         }
         let call_id = Text::from(&entry.call_id);
-        let key = if written.contains_key(&call_id) {
+        let key = if talk.written.contains_key(&call_id) {
             call_id
         } else {
             let by_tool = known.and_then(|known| {
                 self.keys
                     .get(&known)
                     .cloned()
-                    .filter(|key| written.get(key).is_some_and(|call| call.id == known))
+                    .filter(|key| talk.written.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
                 let written_call = match tool {
-                    Some(tool) => self.lone_action(run, UnaskedCall::of(tool), &entry.call_id, turn, scope),
+                    Some(tool) => self.lone_action(talk, UnaskedCall::of(tool), &entry.call_id),
                     None => WrittenCall::unseen(self.free_id(&call_id, || prefix(run, scope)), at, turn),
                 };
-                self.insert_call(written, call_id.clone(), written_call);
+                self.insert_call(talk, call_id.clone(), written_call);
                 call_id
             })
         };
-        let Some(call) = written.get_mut(&key) else { return };
+        let Some(call) = talk.written.get_mut(&key) else { return };
         if let Some(tool) = entry.tool {
             let _ = self.tool_ids.insert(tool, call.id.clone());
         }
@@ -213,9 +187,9 @@ impl<'a> Messages<'a> {
     }
 
     /// Registers a call under the id that entries use.
-    pub(super) fn insert_call(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
+    pub(super) fn insert_call(&mut self, talk: &mut Conversation<'a>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
-        let _ = written.insert(key, call);
+        let _ = talk.written.insert(key, call);
     }
 
     /// An id that no call of the session uses.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
-use super::written_call::{UnaskedCall, WrittenCall};
+use super::written_call::{Conversation, UnaskedCall};
 use crate::document::json::{Json, Object, Text, trimmed};
 use crate::document::loss::Loss;
 use crate::document::text::compact;
@@ -94,13 +94,19 @@ impl<'a> Messages<'a> {
         let entries = &scope.conversation;
         let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
-        let mut written: HashMap<Text<'a>, WrittenCall<'a>> = HashMap::default();
-        let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
+        let mut talk = Conversation {
+            run,
+            scope: index,
+            turn: turns.turn(entries.first().and_then(|entry| entry.step)),
+            written: HashMap::default(),
+        };
         for (place, entry) in entries.iter().enumerate() {
-            turn = match &entry.kind {
-                EntryKind::Result(result) => result.tool.map_or(turn, |tool| turns.turn(Some(tool))),
-                _ => entry.step.map_or(turn, |step| turns.turn(Some(step))),
+            let of_entry = match &entry.kind {
+                EntryKind::Result(result) => result.tool,
+                _ => entry.step,
             };
+            talk.turn = of_entry.map_or(talk.turn, |step| turns.turn(Some(step)));
+            let turn = talk.turn;
             if history.get(place) == Some(&true) {
                 continue;
             }
@@ -119,21 +125,21 @@ impl<'a> Messages<'a> {
                     if outer && let Some(word) = word {
                         self.text(word, message, turn, at, span(run, entry.step));
                     }
-                    self.actions(run, message, entry, None, turn, &mut written, index);
+                    self.actions(&mut talk, message, entry, None);
                 }
                 EntryKind::Turn(message) => {
                     if outer && message.tool_calls.is_empty() {
                         self.text("agent_response", message, turn, at, span(run, entry.step));
                     }
-                    self.actions(run, message, entry, entry.step, turn, &mut written, index);
+                    self.actions(&mut talk, message, entry, entry.step);
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
-                    let written_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
+                    let written_call = self.lone_action(&talk, UnaskedCall::of(step), &call.call_id);
                     let _ = self.tool_ids.insert(call.tool, written_call.id.clone());
-                    self.insert_call(&mut written, (&call.call_id).into(), written_call);
+                    self.insert_call(&mut talk, (&call.call_id).into(), written_call);
                 }
-                EntryKind::Result(result) => self.result(run, result, entry.at, turn, &mut written, index),
+                EntryKind::Result(result) => self.result(&mut talk, result, entry.at),
             }
         }
     }

@@ -3,8 +3,19 @@
 use serde_json::Value;
 
 use crate::document::json::{Object, Text};
-use crate::run::Step;
+use crate::hash::HashMap;
+use crate::run::{Run, ScopeId, Step};
 use crate::span::{SpanId, UnixNanos};
+
+/// A conversation while its messages are written.
+pub(super) struct Conversation<'a> {
+    pub(super) run: &'a Run,
+    pub(super) scope: ScopeId,
+    /// The turn of the entry that is written.
+    pub(super) turn: usize,
+    /// The calls so far, by the ids that entries use.
+    pub(super) written: HashMap<Text<'a>, WrittenCall<'a>>,
+}
 
 /// A tool call with a message.
 pub(super) struct WrittenCall<'a> {

@@ -369,10 +369,7 @@ pub(crate) fn trip_planner() -> Run {
         call("call_1", "get_weather", json!({"city": "Bogotá"})),
         call("call_2", "search_flights", json!({"to": "BOG", "day": "Friday"})),
     ]);
-    wanted.parts.push(crate::operation::Part::Reasoning {
-        text: Some("Both calls are independent.".to_owned()),
-        opaque: Map::new(),
-    });
+    wanted.parts.push(crate::operation::Part::thought("Both calls are independent."));
     let first = build.llm(root, 50, 1250, &[system, user(question)], Some(wanted));
     build.op(first).usage = tokens(82, 41, 123);
     build.op(first).prompt.id = Some("planner".to_owned());

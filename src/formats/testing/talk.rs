@@ -103,7 +103,7 @@ fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         read_record(&turn, TURN.fields, &mut Operation::default())?;
         let role = Role::from_word(turn.need("who")?.text()?);
         let mut message = Message::text(role, turn.need("says")?.text()?);
-        for call in turn.some("asks").map(|asks| asks.items()).transpose()?.unwrap_or_default() {
+        for call in turn.items_of("asks")? {
             message.tool_calls.push(ToolCall {
                 id: call.text_of("id")?.map(|id| ToolCallId::Recorded(id.to_owned())),
                 name: call.need("tool")?.text()?.to_owned(),

@@ -87,7 +87,7 @@ pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -
             case.invocation(&invocation, forms)?;
         }
     }
-    case.finish();
+    case.close_above(0);
     if let Some(scenario) = at.some("conversation_scenario") {
         let text = |key: &str| scenario.value.get(key).and_then(Value::as_str).map(str::to_owned);
         if let Some(root) = builder.operation(agent) {
@@ -119,26 +119,18 @@ fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, builder: &mut Tra
 }
 
 impl Case<'_> {
-    /// Closes all but the outermost conversation.
-    pub(super) fn outermost(&mut self) {
-        self.close_above(1);
-    }
-
     /// Whether an agent nested in a call is still speaking.
     pub(super) fn is_inside(&self) -> bool {
         self.frames.len() > 1
     }
 
-    fn close_above(&mut self, count: usize) {
+    /// Closes all but the outermost conversations, of which this many stay open.
+    pub(super) fn close_above(&mut self, count: usize) {
         while self.frames.len() > count {
             if let Some(frame) = self.frames.pop() {
                 frame.dialogue.finish(self.builder);
             }
         }
-    }
-
-    fn finish(&mut self) {
-        self.close_above(0);
     }
 
     /// The innermost conversation and the builder.
@@ -204,12 +196,8 @@ impl Case<'_> {
             let prompt = Message::text(Role::System, new.instructions.as_str());
             frame.dialogue.instruct(prompt, at);
         }
-        let tools = if recorded.tools == new.tools {
-            Vec::new()
-        } else {
-            new.tools.clone()
-        };
+        let is_new = recorded.tools != new.tools;
         *recorded = new;
-        tools
+        if is_new { recorded.tools.clone() } else { Vec::new() }
     }
 }

@@ -47,7 +47,7 @@ impl Case<'_> {
                 self.lists(&data)?;
             }
         }
-        self.outermost();
+        self.close_above(1);
         match at.some("final_response") {
             // Skip a response that only repeats the words of the last event.
             Some(response) if last != response.value.get("parts") => self.response(&response, silent)?,
@@ -209,9 +209,8 @@ impl Case<'_> {
 
     /// Reads calls, responses and words whose order is unknown.
     fn lists(&mut self, at: &At<'_>) -> Result<()> {
-        let items = |key: &str| at.some(key).map(|list| list.items()).transpose();
         let mut content = Content::default();
-        for used in items("tool_uses")?.unwrap_or_default() {
+        for used in at.items_of("tool_uses")? {
             content.calls.push(call(&used)?);
         }
         if content.calls.len() > 1 {
@@ -221,10 +220,10 @@ impl Case<'_> {
         if content.has_content() {
             self.model_call(at, None, Some(content))?;
         }
-        for response in items("tool_responses")?.unwrap_or_default() {
+        for response in at.items_of("tool_responses")? {
             self.function_response(&response, None)?;
         }
-        for words in items("intermediate_responses")?.unwrap_or_default() {
+        for words in at.items_of("intermediate_responses")? {
             let pair = words.items()?;
             let [author, said] = pair.as_slice() else { continue };
             let mut content = Content::default();
@@ -266,10 +265,7 @@ fn answer(at: &At<'_>) -> Result<Answer> {
         },
         Some((key, Value::String(words))) if key == "error" => Answer {
             value: None,
-            failure: Some(Failure {
-                message: Some(words.clone()),
-                ..Failure::default()
-            }),
+            failure: Some(words.clone().into()),
         },
         _ => Answer {
             value: Some(response.value.clone()),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::conversation::{Embedded, TrajectoryConversation};
-use super::reader::{Parent, TrajectoryReader, word};
+use super::{Parent, TrajectoryReader, word};
 use crate::formats::back::{At, Result, read_facts, read_operations, read_run_facts, tool_definitions};
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;

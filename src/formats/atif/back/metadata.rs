@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::table::{METRICS, MORE_METRICS};
-use super::reader::word;
+use super::word;
 use crate::formats::back::{At, Result, read_facts, read_record, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;

@@ -21,15 +21,12 @@ mod content;
 mod conversation;
 mod gather;
 mod metadata;
-mod reader;
 mod result;
 mod step;
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use reader::TrajectoryReader;
+use serde_json::{Map, Value};
 
 use crate::formats::back::{At, Beside, Note, NoteKind, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
@@ -57,18 +54,12 @@ pub(in crate::formats) fn gathered(document: &Value, beside: &mut Beside<'_>, no
     let mut whole = document.clone();
     let gather::Gathered { joined, missing, .. } = gather::gather(&mut whole, beside);
     for (name, reason) in &missing {
-        notes.push(Note {
-            path: "$".to_owned(),
-            kind: NoteKind::FileMissing,
-            detail: format!("it names the file {name}, which is left out: {reason}"),
-        });
+        let detail = format!("it names the file {name}, which is left out: {reason}");
+        notes.push(Note::new("$", NoteKind::FileMissing, detail));
     }
     for name in &joined {
-        notes.push(Note {
-            path: "$".to_owned(),
-            kind: NoteKind::Joined,
-            detail: format!("{name} was read as a part of this document"),
-        });
+        let detail = format!("{name} was read as a part of this document");
+        notes.push(Note::new("$", NoteKind::Joined, detail));
     }
     (!joined.is_empty()).then_some(whole)
 }
@@ -83,4 +74,33 @@ fn id(at: &At<'_>) -> Result<TraceId> {
         Some(own) => trace_id("atif", &format!("{session}\n{own}")),
         None => trace_id("atif", &at.value.to_string()),
     }))
+}
+
+/// The parent that a document names for an operation, resolved once the whole document is read.
+struct Parent {
+    draft: usize,
+    id: String,
+    name: Option<String>,
+    /// The agent of the trajectory.
+    around: usize,
+    /// The agent that the operation names as its own.
+    agent: Option<String>,
+}
+
+/// State of the reader: the spans of a trajectory so far.
+struct TrajectoryReader<'s> {
+    builder: &'s mut TraceBuilder,
+    /// Operations by their ids in the document.
+    ids: HashMap<String, usize>,
+    parents: Vec<Parent>,
+}
+
+impl TrajectoryReader<'_> {
+    fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
+        self.builder.note(&at.path, kind, detail);
+    }
+}
+
+fn word(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).map(str::to_owned)
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::TrajectoryReader;
 use super::content;
 use super::conversation::{StepContent, TrajectoryConversation};
 use super::metadata::{invocation, take};
-use super::reader::TrajectoryReader;
 use crate::formats::back::{At, NoteKind, Result, executed, time};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall};
 
@@ -41,9 +41,12 @@ pub(super) fn results<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     }
 }
 
+/// A result, with the index of the call that it answers.
+pub(super) type Answered<'a> = (At<'a>, Option<usize>);
+
 impl TrajectoryReader<'_> {
     /// The results of a step, each with the index of the call that it answers.
-    pub(super) fn answers<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
+    pub(super) fn answers<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<Answered<'a>>> {
         let list = results(at)?;
         // The first call with each id.
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -81,11 +84,8 @@ impl TrajectoryReader<'_> {
         for (result, call) in list.into_iter().zip(named) {
             let call = call.or_else(|| {
                 let call = free.next()?;
-                self.note(
-                    &result,
-                    NoteKind::ByPosition,
-                    "no `source_call_id`: it answers a call by its position",
-                );
+                let detail = "no `source_call_id`: it answers a call by its position";
+                self.note(&result, NoteKind::ByPosition, detail);
                 Some(call)
             });
             out.push((result, call));
@@ -93,24 +93,22 @@ impl TrajectoryReader<'_> {
         Ok(out)
     }
 
-    /// Adds the tools that a step's calls ran. `caller`: the model call that asked for them.
+    /// Adds the tools that a step's calls ran, with their results. `caller`: the model call that asked for them.
     pub(super) fn executions(
         &mut self,
         at: &At<'_>,
-        calls: &[(At<'_>, ToolCall)],
+        (calls, answers): (&[(At<'_>, ToolCall)], &[Answered<'_>]),
         step_content: &StepContent,
         caller: Option<usize>,
         conversation: &mut TrajectoryConversation<'_>,
     ) -> Result<()> {
-        let mut results: HashMap<usize, At<'_>> = HashMap::new();
-        for (result, place) in self.answers_again(at, calls)? {
-            if let Some(place) = place {
-                // The first result of each call.
-                results.entry(place).or_insert(result);
-            }
+        // The first result of each call.
+        let mut results: HashMap<usize, &At<'_>> = HashMap::new();
+        for (result, place) in answers.iter().filter_map(|(result, place)| Some((result, (*place)?))) {
+            results.entry(place).or_insert(result);
         }
         for (index, (call_at, call)) in calls.iter().enumerate() {
-            let result = results.get(&index);
+            let result = results.get(&index).copied();
             let mut about = call_at.object_of("extra")?;
             // A separate operation has its facts on the step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
@@ -125,16 +123,7 @@ impl TrajectoryReader<'_> {
             let stamp = stamp.as_ref().and_then(Value::as_str).and_then(time);
             for earlier in result_extra.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
                 let root = at.below(".extra.earlier_results", earlier);
-                self.execution(
-                    &root,
-                    call,
-                    Some(&root),
-                    serde_json::Map::new(),
-                    serde_json::Map::new(),
-                    None,
-                    caller,
-                    conversation,
-                )?;
+                self.execution(&root, call, Some(&root), Map::new(), Map::new(), None, caller, conversation)?;
             }
             for key in ["earlier_results", "branch", "is_error"] {
                 result_extra.shift_remove(key);
@@ -155,22 +144,14 @@ impl TrajectoryReader<'_> {
         Ok(())
     }
 
-    /// Like [`answers`](Self::answers), but without adding its notes again.
-    fn answers_again<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
-        let notes = self.builder.notes.len();
-        let out = self.answers(at, calls);
-        self.builder.notes.truncate(notes);
-        out
-    }
-
     #[expect(clippy::too_many_arguments, reason = "the parts of a call and of its result")]
     fn execution(
         &mut self,
         at: &At<'_>,
         call: &ToolCall,
         result: Option<&At<'_>>,
-        mut about: serde_json::Map<String, Value>,
-        result_extra: serde_json::Map<String, Value>,
+        mut about: Map<String, Value>,
+        result_extra: Map<String, Value>,
         stamp: Option<crate::span::UnixNanos>,
         caller: Option<usize>,
         conversation: &mut TrajectoryConversation<'_>,

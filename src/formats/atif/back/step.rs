@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::content;
 use super::conversation::{StepContent, TrajectoryConversation};
 use super::metadata::{Invocation, invocation, metrics, take};
-use super::reader::{Parent, TrajectoryReader, word};
 use super::result::{answer, results};
+use super::{Parent, TrajectoryReader, word};
 use crate::document::shape::kind_of;
 use crate::formats::back::{At, NoteKind, Result, read_thoughts, time};
-use crate::operation::{Kind, Message, Operation, Role, ToolCall};
+use crate::operation::{Kind, Message, Operation, Part, Role, ToolCall};
 use crate::span::UnixNanos;
 
 /// Fields that only agent steps have.
@@ -201,13 +201,7 @@ impl TrajectoryReader<'_> {
         let mut message = step_content.message;
         message.tool_calls = calls.iter().map(|(_, call)| call.clone()).collect();
         if let Some(text) = at.text_of("reasoning_content")? {
-            message.parts.insert(
-                0,
-                crate::operation::Part::Reasoning {
-                    text: Some(text.to_owned()),
-                    opaque: Map::new(),
-                },
-            );
+            message.parts.insert(0, Part::thought(text));
         }
         if !message.is_blank() || !message.tool_calls.is_empty() {
             conversation.wait(message, step_content.stamp, at);
@@ -242,12 +236,11 @@ impl TrajectoryReader<'_> {
         if !step_content.message.is_blank() || calls.is_empty() {
             self.own_words(at, &step_content, conversation);
         }
-        for (result, call) in self.answers(at, &calls)? {
-            if call.is_none() {
-                self.given(&result, step_content.stamp, conversation)?;
-            }
+        let answers = self.answers(at, &calls)?;
+        for (result, _) in answers.iter().filter(|(_, call)| call.is_none()) {
+            self.given(result, step_content.stamp, conversation)?;
         }
-        self.executions(at, &calls, &step_content, None, conversation)
+        self.executions(at, (&calls, &answers), &step_content, None, conversation)
     }
 
     /// Adds words of the agent that no model produced.
@@ -338,18 +331,18 @@ impl TrajectoryReader<'_> {
             extra: Map::new(),
             stamp,
         };
-        for (result, place) in answers {
+        for (result, place) in &answers {
             match place.and_then(|place| calls.get(place)) {
-                None => self.given(&result, stamp, conversation)?,
+                None => self.given(result, stamp, conversation)?,
                 Some(_) if place.is_some_and(|place| served.contains(&place)) => {}
                 Some((_, call)) => {
-                    let answer = answer(&result, call)?;
+                    let answer = answer(result, call)?;
                     let history = conversation.history(agent.clone(), self.builder);
                     self.builder.history(history).push(answer);
                 }
             }
         }
-        self.executions(at, calls, &step_content, Some(draft), conversation)
+        self.executions(at, (calls, &answers), &step_content, Some(draft), conversation)
     }
 
     /// Adds words after the last model call as separate operations.
@@ -382,8 +375,7 @@ fn is_served(call: &At<'_>, result: &At<'_>, step: &At<'_>) -> bool {
 
 /// The calls of a step, each with its place.
 fn calls<'a>(at: &At<'a>) -> Result<Vec<(At<'a>, ToolCall)>> {
-    let list = at.some("tool_calls").map(|calls| calls.items()).transpose()?;
-    let list = list.unwrap_or_default();
+    let list = at.items_of("tool_calls")?;
     list.into_iter().map(|at| content::call(&at).map(|call| (at, call))).collect()
 }
 

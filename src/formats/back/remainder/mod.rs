@@ -68,11 +68,9 @@ impl Remainder {
     /// A note for each value that only the attribute holds.
     pub(in crate::formats) fn notes(&self) -> impl Iterator<Item = Note> {
         let values = self.edits().iter().filter(|edit| edit.get("is").is_some());
-        values.map(|edit| Note {
-            path: edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            kind: NoteKind::Beside,
-            detail: "spans have no place for this; an attribute of the root span keeps it".to_owned(),
-        })
+        let detail = "spans have no place for this; an attribute of the root span keeps it";
+        let at = |edit: &'_ Value| edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned();
+        values.map(move |edit| Note::new(at(edit), NoteKind::Beside, detail))
     }
 
     /// The digits of large integers.

@@ -53,9 +53,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     builder.root_id(root.as_deref());
     agent(at, &mut builder)?;
     builder.times(0, Some(started), ended);
-    if let Some(draft) = builder.drafts.first_mut() {
-        draft.running = ended.is_none();
-    }
+    builder.running(0, true);
     for (group, _) in GROUPS {
         read_operations(metadata.shift_remove(group).as_ref(), 0, 0, &mut builder);
     }
@@ -81,8 +79,7 @@ fn agent(at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
 
 /// Evaluations are in one list; each names the span that it evaluates.
 fn evaluations(list: Option<Value>, builder: &mut TraceBuilder) {
-    let places: std::collections::HashMap<SpanId, usize> =
-        builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+    let places = builder.places();
     for evaluation in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
         let judged = evaluation.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);

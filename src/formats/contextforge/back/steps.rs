@@ -130,9 +130,7 @@ pub(super) fn read(list: &[ListedStep<'_>], root: Option<&str>, builder: &mut Tr
         let index = builder.add(id, 0, *operation);
         let end = latency(&step.at).map(|latency| UnixNanos(step.when.0.saturating_add(latency)));
         builder.times(index, Some(step.when), end);
-        if let Some(draft) = builder.drafts.get_mut(index) {
-            draft.running = end.is_none() && body::is_running(&step.at);
-        }
+        builder.running(index, body::is_running(&step.at));
         callers.extend(asked.into_iter().map(|id| (id, index)));
         drafts.insert(step.id, index);
         added.push((index, step));

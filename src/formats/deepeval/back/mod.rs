@@ -14,7 +14,6 @@
 //!
 //! A case has no times: all are marked as unknown.
 
-mod lists;
 mod turn;
 
 use std::borrow::Cow;
@@ -25,8 +24,7 @@ use crate::formats::back::{At, Dialogue, Result, TraceBuilder, read_run_facts, t
 use crate::operation::{Message, Role, ToolDefinition};
 use crate::span::TraceId;
 
-use lists::{list, texts};
-use turn::{AnswerContext, Turns};
+use turn::{AnswerContext, Turns, list, texts};
 
 /// Members of a case that are read as operations, or have their own field.
 const READ_MEMBERS: [&str; 12] = [

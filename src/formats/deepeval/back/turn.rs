@@ -1,8 +1,7 @@
 //! Reads questions, calls and answers of a case.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::lists::{list, texts};
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, tool_message};
 use crate::operation::{Document, Kind, Message, Operation, Part, Role, Search, ToolCall, ToolDefinition};
 
@@ -108,7 +107,7 @@ impl<'s> Turns<'s> {
         let answer = at.text_of(words)?.filter(|words| !words.is_empty());
         let mut message = Message {
             role: Role::Assistant,
-            parts: said.thoughts.into_iter().map(thought).collect(),
+            parts: said.thoughts.into_iter().map(Part::thought).collect(),
             ..Message::default()
         };
         message.parts.extend(answer.map(|words| Part::Text(words.to_owned())));
@@ -155,7 +154,7 @@ impl<'s> Turns<'s> {
             let values: Vec<Value> = group.iter().map(|called| called.value.clone()).collect();
             let message = Message {
                 role: Role::Assistant,
-                parts: reasoning.map(thought).into_iter().collect(),
+                parts: reasoning.map(Part::thought).into_iter().collect(),
                 tool_calls: values.iter().map(call).collect(),
                 ..Message::default()
             };
@@ -216,9 +215,13 @@ fn call(called: &Value) -> ToolCall {
     }
 }
 
-fn thought(words: String) -> Part {
-    Part::Reasoning {
-        text: Some(words),
-        opaque: Map::new(),
-    }
+/// The members of a list; none if it is not one.
+pub(super) fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The texts in a list.
+pub(super) fn texts(value: Option<Value>) -> Vec<String> {
+    let text = |text: &Value| text.as_str().map(str::to_owned);
+    list(value.as_ref()).iter().filter_map(text).collect()
 }

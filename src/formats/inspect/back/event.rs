@@ -8,7 +8,7 @@ use super::frames::{Frame, Scope, Scopes};
 use super::input::Pool;
 use super::judges::{Judges, judgement};
 use super::message;
-use crate::formats::back::{At, Draft, Result, TraceBuilder, executed, read_facts, read_operations, time};
+use crate::formats::back::{At, Draft, Result, TraceBuilder, executed, opened, read_facts, read_operations, time};
 use crate::formats::inspect::model::stop_reason;
 use crate::operation::{Evaluation, Kind, Message, Operation, ToolCall};
 
@@ -97,17 +97,12 @@ impl<'s, 'a> Events<'s, 'a> {
                 let scope = self.agent(at, id, name, around)?;
                 self.scopes.begin(id, scope);
             }
-            Some("scorer") => {
-                let judge = Some(self.judges.begin(at, Some(id), name)?);
-                let scope = Scope {
-                    judge,
-                    is_own: false,
-                    ..around
-                };
-                self.scopes.begin(id, scope);
-            }
             kind => {
-                self.scopes.begin(id, Scope { is_own: false, ..around });
+                let mut scope = Scope { is_own: false, ..around };
+                if kind == Some("scorer") {
+                    scope.judge = Some(self.judges.begin(at, Some(id), name)?);
+                }
+                self.scopes.begin(id, scope);
                 if kind == Some("tool") {
                     self.scopes.wait_for_tool(around.frame, name, id);
                 }
@@ -125,20 +120,12 @@ impl<'s, 'a> Events<'s, 'a> {
         // This program writes "agent" if no name is known.
         operation.agent.name = Some(name.to_owned()).filter(|name| name != "agent");
         let mut facts = at.object_of("metadata")?;
-        if let Some(input) = facts.shift_remove("input") {
-            operation.input = input.into();
-        }
-        if let Some(output) = facts.shift_remove("output") {
-            operation.output = output.into();
-        }
+        operation.input = facts.shift_remove("input").map(Into::into).unwrap_or_default();
+        operation.output = facts.shift_remove("output").map(Into::into).unwrap_or_default();
         read_about(facts, &mut operation);
         let place = if is_root {
             self.has_root = true;
-            self.builder.root_id(Some(id));
-            if let Some(root) = self.builder.operation(0) {
-                *root = operation;
-            }
-            0
+            self.builder.set_root(Some(id), operation)
         } else {
             let own = self.builder.id_at(Some(id), at);
             self.builder.add(own, tool.unwrap_or(above), operation)
@@ -212,10 +199,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let Some(frame) = self.frames.get_mut(scope.frame) else {
             return Ok(());
         };
-        let place = match history {
-            Some(history) => self.builder.add_model_call(id, frame.agent, operation, history),
-            None => self.builder.add(id, frame.agent, operation),
-        };
+        let place = self.builder.add_model_call(id, frame.agent, operation, history);
         frame.last = Some(place);
         if let Some((message, own)) = said {
             let calls = message.tool_calls.iter().filter_map(|call| call.id.as_deref());
@@ -266,7 +250,10 @@ impl<'s, 'a> Events<'s, 'a> {
             .unwrap_or(Kind::Tool);
         let recorded = facts.shift_remove("span_id").and_then(|id| id.as_str().map(str::to_owned));
         let arguments = self.texts.whole(&arguments).into_owned();
-        let result = at.some("result").map(|result| opened(&self.texts.whole(result.value)));
+        let result = at.some("result").map(|result| match self.texts.whole(result.value).into_owned() {
+            Value::String(text) => opened(text),
+            other => other,
+        });
         // A failed tool returns no words.
         let result = result.filter(|result| failure.is_none() || result.as_str().is_none_or(|words| !words.is_empty()));
         let mut operation = Operation::named(kind, name);
@@ -380,16 +367,4 @@ fn without_evidence(facts: &mut Map<String, Value>) {
     for key in ["evidence", "observed"] {
         facts.shift_remove(key);
     }
-}
-
-/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
-fn opened(value: &Value) -> Value {
-    let Value::String(text) = value else { return value.clone() };
-    let read = serde_json::from_str::<Value>(text).ok();
-    let read = read.filter(|read| (read.is_object() || read.is_array()) && is_written_so(read, text));
-    read.unwrap_or_else(|| value.clone())
-}
-
-fn is_written_so(value: &Value, text: &str) -> bool {
-    serde_json::to_string(value).is_ok_and(|written| written == text)
 }

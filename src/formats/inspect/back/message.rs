@@ -14,11 +14,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
     if !["system", "user", "assistant", "tool"].contains(&word) {
         return Err(role.refuse(format!("a role is `system`, `user`, `assistant` or `tool`, found `{word}`")));
     }
-    let about = at
-        .some("metadata")
-        .map(|about| about.object().cloned())
-        .transpose()?
-        .unwrap_or_default();
+    let about = at.object_of("metadata")?;
     let of_about = |key: &str| about.get(key).and_then(Value::as_str);
     // A role that the log cannot express is in the metadata.
     let role = of_about("role").filter(|_| ["system", "user"].contains(&word)).unwrap_or(word);
@@ -28,9 +24,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
         name: of_about("name").map(str::to_owned),
         ..Message::default()
     };
-    if let Some(calls) = at.some("tool_calls") {
-        message.tool_calls = calls.items()?.iter().map(call).collect::<Result<_>>()?;
-    }
+    message.tool_calls = at.items_of("tool_calls")?.iter().map(call).collect::<Result<_>>()?;
     if word == "tool" {
         message.tool_call_id = at.value.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
         message.name = at.text_of("function")?.map(str::to_owned).or(message.name);

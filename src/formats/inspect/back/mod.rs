@@ -37,7 +37,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let eval = at.need("eval")?;
     eval.object()?;
-    let samples = at.some("samples").map(|samples| samples.items()).transpose()?.unwrap_or_default();
+    let samples = at.items_of("samples")?;
     let log = at.value.to_string();
     if samples.is_empty() {
         let mut builder = TraceBuilder::new("inspect", trace_id("inspect", &log), None);

@@ -24,7 +24,7 @@ pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool,
     let room = sample.value.to_string().len().saturating_mul(MAX_EXPANSION).max(MIN_EXPANDED_BYTES);
     let mut texts = Attachments::of(sample.value, room);
     let mut pool = Pool::of(sample, room)?;
-    let events = sample.some("events").map(|events| events.items()).transpose()?.unwrap_or_default();
+    let events = sample.items_of("events")?;
     let is_call = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("model");
     let has_calls = events.iter().any(is_call);
     let mut recorded = Events::new(builder, &mut texts, &mut pool);

@@ -1,7 +1,5 @@
 //! Reads annotations: evaluations of events.
 
-use std::collections::HashMap;
-
 use crate::formats::back::{At, NoteKind, Result, TraceBuilder};
 use crate::operation::Evaluation;
 use crate::span::SpanId;
@@ -9,7 +7,7 @@ use crate::transcript::fact_groups::FactGroup as _;
 
 /// Adds each annotation as an evaluation of the span that its address refers to.
 pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], builder: &mut TraceBuilder) -> Result<()> {
-    let drafts: HashMap<SpanId, usize> = builder.drafts.iter().zip(0..).map(|(draft, place)| (draft.id, place)).collect();
+    let drafts = builder.places();
     for at in annotations.items()? {
         let content = at.need("content")?.text()?;
         let address = at.need("address")?.text()?;
@@ -19,11 +17,8 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], buil
         let judged = span.and_then(|id| drafts.get(&id).copied());
         let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
-            builder.note(
-                &at.path,
-                NoteKind::ByPosition,
-                "its address names no operation: it judges the whole",
-            );
+            let detail = "its address names no operation: it judges the whole";
+            builder.note(&at.path, NoteKind::ByPosition, detail);
         }
         let mut evaluation = Evaluation::default();
         if let Some(about) = &about {

@@ -66,11 +66,8 @@ pub(super) fn call(at: &At<'_>, builder: &mut TraceBuilder) -> Result<ToolCall> 
             other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
         }),
         None => {
-            builder.note(
-                &at.path,
-                NoteKind::IdDerived,
-                "a call without `id`: outputs answer it by their order",
-            );
+            let detail = "a call without `id`: outputs answer it by their order";
+            builder.note(&at.path, NoteKind::IdDerived, detail);
             ToolCallId::Derived(at.own.clone())
         }
     };
@@ -111,11 +108,8 @@ fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, 
                 |error| format!("text that is not JSON ({error})"),
                 |opened| format!("JSON text of {}", kind_of(&opened)),
             );
-            builder.note(
-                &at.path,
-                NoteKind::Coerced,
-                format!("{what}, where an object is wanted: kept as text"),
-            );
+            let detail = format!("{what}, where an object is wanted: kept as text");
+            builder.note(&at.path, NoteKind::Coerced, detail);
             Ok((None, Some(text.clone())))
         }
     }

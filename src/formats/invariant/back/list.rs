@@ -133,7 +133,12 @@ impl<'s> EventReader<'s> {
         }
         let mut message = content::message(at, role, &event.metadata)?;
         if let Some(calls) = at.some("tool_calls") {
-            let derived = event.metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
+            let derived = event
+                .metadata
+                .get("synthesized_call_ids")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             let derived: HashSet<Option<&str>> = derived.map(Value::as_str).collect();
             for call in calls.items()? {
                 let mut call = content::call(&call, self.builder)?;
@@ -261,7 +266,13 @@ impl<'s> EventReader<'s> {
             self.without_call(&event, content.as_ref(), call_id, said)?;
             return Ok(None);
         };
-        for earlier in event.metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+        for earlier in event
+            .metadata
+            .get("earlier_results")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let earlier = Event {
                 at: &at.below(".metadata.earlier_results", earlier),
                 metadata: earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Reads one message of a row.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, text_or_parts};
@@ -34,11 +34,7 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
     }
     for key in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = at.get(key).and_then(|thought| thought.value.as_str()) {
-            let thought = Part::Reasoning {
-                text: Some(text.to_owned()),
-                opaque: Map::new(),
-            };
-            message.parts.insert(0, thought);
+            message.parts.insert(0, Part::thought(text));
             break;
         }
     }

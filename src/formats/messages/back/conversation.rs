@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::content;
 use super::facts::Facts;
-use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder};
+use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, opened};
 use crate::operation::{Kind, Message, Operation, Role, ToolDefinition};
 use crate::span::{TIMES_UNKNOWN, UnixNanos};
 
@@ -105,20 +105,14 @@ impl<'s> RowReader<'s> {
     /// Adds a tool's message: it answers the call it names, else the first waiting call, else it is input of the next model call.
     fn result(&mut self, at: &At<'_>, mut message: Message, facts: Facts<'_>) {
         let Some(open) = self.dialogue.answered(message.tool_call_id.as_deref()) else {
-            self.builder.note(
-                &at.path,
-                NoteKind::ByPosition,
-                "no call before it waits for this result: the model was given it as it is",
-            );
+            let detail = "no call before it waits for this result: the model was given it as it is";
+            self.builder.note(&at.path, NoteKind::ByPosition, detail);
             self.dialogue.hear(message, at);
             return;
         };
         if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
-            self.builder.note(
-                &at.path,
-                NoteKind::ByPosition,
-                "it names no call: it answers the first one that waits",
-            );
+            let detail = "it names no call: it answers the first one that waits";
+            self.builder.note(&at.path, NoteKind::ByPosition, detail);
         }
         let call_id = open.call.id.as_deref().map(str::to_owned);
         message.tool_call_id = message.tool_call_id.or_else(|| call_id.clone());
@@ -127,12 +121,9 @@ impl<'s> RowReader<'s> {
             return;
         }
         let text = message.content();
-        let opened = serde_json::from_str::<Value>(&text).ok();
-        let opened = opened
-            .filter(|value| (value.is_object() || value.is_array()) && serde_json::to_string(value).is_ok_and(|written| written == text));
         let answer = Answer {
             failure: facts.failure(&text),
-            value: Some(opened.unwrap_or_else(|| text.into())),
+            value: Some(opened(text)),
         };
         let id = self.builder.id_at(None, at);
         let place = self.dialogue.result(id, &open, message, answer, self.builder);

@@ -228,14 +228,15 @@ impl<'s> BlockReader<'s> {
             }
         }
         let recorded = metadata.get("call_id").and_then(Value::as_str).or_else(|| known.call.recorded_id());
-        if let (Kind::MemoryRead, Some(Value::Object(mut found))) = (known.kind, result.clone()) {
-            executed(&mut operation, &known.call, recorded, found.shift_remove("results"));
-            if let Some(memory) = operation.memory.as_deref_mut() {
-                memory.scores = found.shift_remove("scores");
-                memory.total_available = found.get("total_available").and_then(Value::as_i64);
+        match (known.kind, result) {
+            (Kind::MemoryRead, Some(Value::Object(mut found))) => {
+                executed(&mut operation, &known.call, recorded, found.shift_remove("results"));
+                if let Some(memory) = operation.memory.as_deref_mut() {
+                    memory.scores = found.shift_remove("scores");
+                    memory.total_available = found.get("total_available").and_then(Value::as_i64);
+                }
             }
-        } else {
-            executed(&mut operation, &known.call, recorded, result);
+            (_, result) => executed(&mut operation, &known.call, recorded, result),
         }
         let index = self.builder.add(id, agent, operation);
         let (start, end) = facts::times(&metadata);
@@ -262,11 +263,7 @@ impl<'s> BlockReader<'s> {
             ..Message::default()
         });
         if !turn.thoughts.is_empty() {
-            let thought = Part::Reasoning {
-                text: Some(turn.thoughts),
-                opaque: serde_json::Map::new(),
-            };
-            message.parts.insert(0, thought);
+            message.parts.insert(0, Part::thought(turn.thoughts));
         }
         message.tool_calls = turn.calls;
         let id = self.builder.id_at(turn.span_id, first);

@@ -121,11 +121,7 @@ fn add(nodes: &[ListedNode<'_>], builder: &mut TraceBuilder) -> Result<HashMap<S
         let took = latency.filter(|latency| (0.0..1e12).contains(latency)).map(milliseconds);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(took?))));
         let index = if only_root == Some(node.id.as_str()) {
-            builder.root_id(Some(&node.id));
-            if let Some(root) = builder.operation(0) {
-                *root = operation;
-            }
-            0
+            builder.set_root(Some(&node.id), operation)
         } else {
             let id = builder.id(Some(&node.id), &format!("nodes.{}", node.id));
             builder.add(id, 0, operation)

@@ -61,10 +61,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
     }
     tokens(at, &mut operation)?;
     if let Some(error) = at.text_of("error")? {
-        operation.failure = Some(Failure {
-            message: Some(error.to_owned()),
-            ..Failure::default()
-        });
+        operation.failure = Some(error.to_owned().into());
     }
     operation.training.optimize = (at.value.get("optimize") == Some(&Value::Bool(true))).then_some(true);
     Ok(operation)

@@ -11,23 +11,19 @@ use crate::transcript::fact_groups::FactGroup as _;
 /// Reads a record into the operation.
 pub(super) fn read(record: &At<'_>, operation: &mut Operation, recorded: &mut EventWords) -> Result<()> {
     record.object()?;
-    let list = |key: &str| record.some(key).map(|list| list.items()).transpose();
-    let input = list("input_messages")?.unwrap_or_default();
+    let input = record.items_of("input_messages")?;
     if !input.is_empty() {
         operation.input_messages = Some(input.iter().map(message).collect::<Result<_>>()?);
     } else if let Some(text) = record.text_of("input_text")? {
         operation.input = text.into();
     }
-    let mut output: Vec<Message> = list("output_messages")?
-        .unwrap_or_default()
-        .iter()
-        .map(message)
-        .collect::<Result<_>>()?;
+    let output = record.items_of("output_messages")?;
+    let mut output: Vec<Message> = output.iter().map(message).collect::<Result<_>>()?;
     // The first choice is in both lists.
-    let choices: Vec<Message> = list("outputs")?.unwrap_or_default().iter().map(message).collect::<Result<_>>()?;
+    let choices: Vec<Message> = record.items_of("outputs")?.iter().map(message).collect::<Result<_>>()?;
     let others = usize::from(!output.is_empty());
     output.extend(choices.into_iter().skip(others));
-    let calls = list("output_tool_calls")?.unwrap_or_default();
+    let calls = record.items_of("output_tool_calls")?;
     if output.is_empty()
         && let Some(text) = record.text_of("output_text")?.filter(|text| !text.is_empty())
     {
@@ -81,7 +77,7 @@ fn message(at: &At<'_>) -> Result<Message> {
         tool_call_id: at.text_of("tool_call_id")?.map(str::to_owned),
         ..Message::default()
     };
-    for item in at.some("parts").map(|parts| parts.items()).transpose()?.unwrap_or_default() {
+    for item in at.items_of("parts")? {
         message.parts.extend(part(&item)?);
     }
     if let Some(Value::Array(calls)) = metadata.shift_remove("tool_calls") {

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::calls;
-use super::fields::{event_time, exact};
-use super::messages::{EventWords, Messages};
+use super::messages::{EventWords, Messages, event_time, exact};
 use crate::formats::back::{At, Result, TraceBuilder, milliseconds, read_facts, searched, take_text, time};
-use crate::operation::{Failure, Group as _, Kind, Operation, TokenCount, ToolUse};
+use crate::operation::{Group as _, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
 struct EventReader<'s> {
@@ -57,7 +56,7 @@ fn judges(event: &At<'_>) -> bool {
 
 /// Adds rewards and evaluations to the operations that they refer to, else to the root.
 pub(super) fn judged(history: &[At<'_>], builder: &mut TraceBuilder) {
-    let places: HashMap<SpanId, usize> = builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+    let places = builder.places();
     for event in history.iter().filter(|event| judges(event)) {
         let about = |key: &str| event.value.pointer(&format!("/metadata/{key}"));
         let span = about("judged_span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
@@ -119,11 +118,7 @@ impl EventReader<'_> {
         let around = self.around(agent);
         let mut metadata = event.object_of("metadata")?;
         let (start, end) = exact(&mut metadata);
-        let records = event
-            .some("call_records")
-            .map(|records| records.items())
-            .transpose()?
-            .unwrap_or_default();
+        let records = event.items_of("call_records")?;
         let mut operation = Operation {
             kind: Kind::Llm,
             ..Operation::default()
@@ -303,10 +298,7 @@ impl EventReader<'_> {
             metadata.extend(training);
         }
         if let Some(error) = metadata.get("error").and_then(Value::as_str) {
-            operation.failure = Some(Failure {
-                message: Some(error.to_owned()),
-                ..Failure::default()
-            });
+            operation.failure = Some(error.to_owned().into());
             metadata.shift_remove("error");
         }
         read_facts(&mut metadata, operation);

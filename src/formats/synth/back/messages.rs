@@ -1,11 +1,11 @@
-//! Reads messages that cross a boundary, for content that is in no event.
+//! Reads messages that cross a boundary, for content that is in no event; and the times of messages and events.
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::fields::event_time;
-use crate::formats::back::{At, Result, TraceBuilder};
+use crate::document::shape::kind_of;
+use crate::formats::back::{At, Result, TraceBuilder, seconds};
 use crate::operation::{Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
 
@@ -60,8 +60,7 @@ impl Messages {
 
 pub(super) fn read(at: &At<'_>) -> Result<Messages> {
     let mut out = Messages::default();
-    let list = at.some("markov_blanket_message_history");
-    for message in list.map(|list| list.items()).transpose()?.unwrap_or_default() {
+    for message in at.items_of("markov_blanket_message_history")? {
         message.object()?;
         let metadata = message.object_of("metadata")?;
         let kind = message.text_of("message_type")?.unwrap_or_default();
@@ -155,4 +154,24 @@ pub(super) fn unwritten(messages: &Messages, event_words: &EventWords, builder: 
         let index = builder.add(id, 0, operation);
         builder.times(index, message.at, end);
     }
+}
+
+/// Exact times, as written by this program.
+pub(super) fn exact(metadata: &mut Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let mut nanos = |key: &str| {
+        let value = metadata.shift_remove(key)?;
+        value.as_str()?.parse().ok().map(UnixNanos)
+    };
+    (nanos("spanbridge.started_at_unix_nano"), nanos("spanbridge.ended_at_unix_nano"))
+}
+
+/// The time in `time_record.event_time`, in seconds since 1970, to the microsecond; 0 means that there is none.
+pub(super) fn event_time(at: &At<'_>) -> Result<Option<UnixNanos>> {
+    let Some(time) = at.some("time_record").and_then(|record| record.some("event_time")) else {
+        return Ok(None);
+    };
+    let number = time.value.as_f64();
+    let number = number.ok_or_else(|| time.refuse(format!("a number of seconds is wanted, found {}", kind_of(time.value))))?;
+    let at = seconds(number).ok_or_else(|| time.refuse("no time in seconds since 1970"))?;
+    Ok((number > 0.0).then_some(at))
 }

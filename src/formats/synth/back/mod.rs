@@ -14,14 +14,13 @@
 
 mod calls;
 mod events;
-mod fields;
 mod messages;
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use fields::exact;
+use messages::exact;
 
 use super::check::{DOCUMENT, Digest, digest};
 use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, time, trace_id};
@@ -33,10 +32,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let session_id = at.need("session_id")?.text()?;
     let metadata = at.object_of("metadata")?;
     let steps = check_steps(at)?;
-    let history = match at.some("event_history") {
-        Some(history) => history.items()?,
-        None => Vec::new(),
-    };
+    let history = at.items_of("event_history")?;
     let history = if history.is_empty() { steps } else { history };
     // Several sessions may name one trace: only the session's id distinguishes them, or without one the content of the
     // document.
@@ -122,13 +118,13 @@ fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
 
 /// The members of a history, by digests that are independent of key order.
 fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
-    let history = at.some(key).map(|history| history.items()).transpose()?.unwrap_or_default();
+    let history = at.items_of(key)?;
     Ok(history.iter().map(|item| digest(item.value)).collect())
 }
 
 /// The members of a step's list; an empty history allows any.
 fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &str) -> Result<Vec<At<'a>>> {
-    let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
+    let list = step.items_of(key)?;
     match list.iter().find(|item| !known.is_empty() && !known.contains(&digest(item.value))) {
         Some(item) => Err(item.refuse(format!("this is not in `{history}`"))),
         None => Ok(list),

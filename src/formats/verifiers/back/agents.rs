@@ -51,11 +51,7 @@ impl Agents {
             let operation = agent(about);
             let place = if is_root {
                 has_root = true;
-                builder.root_id(text("span_id"));
-                if let Some(root) = builder.operation(0) {
-                    *root = operation;
-                }
-                0
+                builder.set_root(text("span_id"), operation)
             } else {
                 let id = builder.id_at(text("span_id"), &at);
                 builder.add(id, 0, operation)
@@ -125,12 +121,8 @@ fn agent(about: &Map<String, Value>) -> Operation {
     for key in PLACED.iter().chain(&["name", "operation", "span_id", "started_at", "ended_at"]) {
         facts.shift_remove(*key);
     }
-    if let Some(input) = facts.shift_remove("input") {
-        operation.input = input.into();
-    }
-    if let Some(output) = facts.shift_remove("output") {
-        operation.output = output.into();
-    }
+    operation.input = facts.shift_remove("input").map(Into::into).unwrap_or_default();
+    operation.output = facts.shift_remove("output").map(Into::into).unwrap_or_default();
     read_facts(&mut facts, &mut operation);
     operation.agent.name = operation.agent.name.take().or(name);
     operation.metadata.extend(facts);

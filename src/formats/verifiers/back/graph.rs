@@ -9,7 +9,7 @@ use super::agents::Agents;
 use super::message;
 use super::tokens::Tokens;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, executed, read_facts, read_record, seconds, time};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, executed, opened, read_facts, read_record, seconds, time};
 use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition};
 use crate::span::UnixNanos;
 
@@ -54,9 +54,8 @@ pub(super) struct Graph<'s, 'a> {
 impl<'s, 'a> Graph<'s, 'a> {
     /// Reads a trace into its builder.
     pub(super) fn read(trace: &At<'a>, builder: &'s mut TraceBuilder) -> Result<()> {
-        let list = |key: &str| trace.some(key).map(|list| list.items()).transpose();
-        let nodes = list("nodes")?.unwrap_or_default();
-        let calls = list("calls")?.unwrap_or_default();
+        let nodes = trace.items_of("nodes")?;
+        let calls = trace.items_of("calls")?;
         let agents = Agents::read(trace, builder)?;
         let info = trace.some("info").filter(|info| info.value.is_object());
         let entries = |key: &str| -> Vec<At<'a>> {
@@ -280,10 +279,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         let id = self.builder.id_at(text("span_id"), at);
         let begun = text("started_at").and_then(time);
         let agent = self.agents.place(agent);
-        let place = match history {
-            Some(history) => self.builder.add_model_call(id, agent, operation, history),
-            None => self.builder.add(id, agent, operation),
-        };
+        let place = self.builder.add_model_call(id, agent, operation, history);
         let times = call.and_then(|call| self.calls.get(call)?.value.get("time"));
         let (start, end) = times.map(span).unwrap_or_default();
         self.builder.times(place, start.or(begun), end);
@@ -320,7 +316,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         let kind = kind.unwrap_or(Kind::Tool);
         let mut operation = Operation::named(kind, name.clone());
         let failed = facts.get("error").is_some();
-        let result = Some(opened(said)).filter(|result| !failed || result.as_str().is_none_or(|words| !words.is_empty()));
+        let result = Some(opened(said.content())).filter(|result| !failed || result.as_str().is_none_or(|words| !words.is_empty()));
         let is_asked = call.is_some();
         let call = ToolCall {
             name,
@@ -376,12 +372,4 @@ pub(super) fn number(value: &Value, key: &str) -> Option<usize> {
 fn span(time: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let at = |key: &str| time.get(key).and_then(Value::as_f64).filter(|at| *at > 0.0).and_then(seconds);
     (at("start"), at("end"))
-}
-
-/// A result as a value. Text is parsed as JSON only if this program would write the value in the same way.
-fn opened(said: &Message) -> Value {
-    let text = said.content();
-    let read = serde_json::from_str::<Value>(&text).ok();
-    let read = read.filter(|read| (read.is_object() || read.is_array()) && message::is_written_so(read, &text));
-    read.unwrap_or_else(|| text.into())
 }

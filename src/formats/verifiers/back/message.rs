@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, Result, text_or_parts};
+use crate::formats::back::{At, Result, is_written_so, text_or_parts};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 
@@ -18,15 +18,8 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
         role: Role::from_word(word),
         ..Message::default()
     };
-    let state = at
-        .some("provider_state")
-        .map(|state| state.items())
-        .transpose()?
-        .unwrap_or_default();
-    let mut opaque: Vec<Map<String, Value>> = Vec::new();
-    for part in &state {
-        opaque.push(part.object()?.clone());
-    }
+    let state = at.items_of("provider_state")?;
+    let opaque: Vec<Map<String, Value>> = state.iter().map(|part| part.object().cloned()).collect::<Result<_>>()?;
     let thought = at.text_of("reasoning_content")?.map(str::to_owned);
     let mut opaque = opaque.into_iter();
     let first = opaque.next();
@@ -40,9 +33,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
     } else if word != "assistant" {
         return Err(at.refuse("`content` is missing"));
     }
-    if let Some(calls) = at.some("tool_calls") {
-        message.tool_calls = calls.items()?.iter().map(call).collect::<Result<_>>()?;
-    }
+    message.tool_calls = at.items_of("tool_calls")?.iter().map(call).collect::<Result<_>>()?;
     if word == "tool" {
         let id = at.need("tool_call_id")?.text()?;
         message.tool_call_id = Some(id.to_owned()).filter(|id| id != "unknown");
@@ -92,11 +83,6 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
     })
 }
 
-/// Whether this program writes a value as this text.
-pub(super) fn is_written_so(value: &Value, text: &str) -> bool {
-    serde_json::to_string(value).is_ok_and(|written| written == text)
-}
-
 /// Why a run or a model call failed. `Error` is not a type.
 pub(super) fn failure(error: &Value) -> Failure {
     let text = |key: &str| {
@@ -115,7 +101,6 @@ pub(super) fn failure(error: &Value) -> Failure {
 
 /// Tools offered to model calls.
 pub(super) fn tools(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
-    let Some(tools) = at.some("tools") else { return Ok(Vec::new()) };
     let tool = |at: &At<'_>| {
         at.object()?;
         Ok(ToolDefinition {
@@ -124,5 +109,5 @@ pub(super) fn tools(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
             parameters: at.some("parameters").map(|schema| schema.value.clone()),
         })
     };
-    tools.items()?.iter().map(tool).collect()
+    at.items_of("tools")?.iter().map(tool).collect()
 }

@@ -129,7 +129,7 @@ fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, builder: &mut T
         .into_iter()
         .filter(|(key, value)| !OF_MESSAGES.contains(&key.as_str()) && key != "answer" && !value.is_null());
     root.metadata.extend(others);
-    let errors = about.some("errors").map(|errors| errors.items()).transpose()?.unwrap_or_default();
+    let errors = about.items_of("errors")?;
     if let Some(error) = errors.last().filter(|_| root.failure.is_none()) {
         error.object()?;
         root.failure = Some(message::failure(error.value));
