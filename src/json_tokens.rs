@@ -52,6 +52,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Whether a colon is next: then the last string was a key.
+    #[cfg(feature = "server")]
     pub(crate) fn is_after_key(&self) -> bool {
         self.clone().next().is_some_and(|next| next.kind == Kind::Colon)
     }

@@ -109,7 +109,7 @@ fn each_database_reads_its_input() {
     let mut wrong = Vec::new();
     for ((name, _), form) in DATABASES.iter().zip(database::databases()) {
         let Ok(made) = fs::read_to_string(folder().join(format!("{name}.sqlite.sql"))) else {
-            assert!(["vscode_traces", "kiro", "amazon_q"].contains(&name), "{} has no input", name);
+            assert!(["vscode_traces", "kiro", "amazon_q"].contains(name), "{name} has no input");
             continue;
         };
         let connection = rusqlite::Connection::open_in_memory().unwrap();

@@ -113,11 +113,14 @@ mod tests {
 
     use super::*;
 
+    /// Arguments of a call, and the path, lines added and lines removed of each file.
+    type Case<'a> = (Value, &'a [(&'a str, usize, usize)]);
+
     #[test]
     fn arguments_tell_which_files_change() {
         let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-old\n+new\n+more\n*** Add File: b/c.rs\n+one\n*** End Patch";
         let diff = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-1\n+2\n";
-        let cases: &[(Value, &[(&str, usize, usize)])] = &[
+        let cases: &[Case<'_>] = &[
             (
                 json!({"file_path": "/a.py", "old_string": "one\ntwo\nfour", "new_string": "one\nthree\n3\nfour"}),
                 &[("/a.py", 2, 1)],
