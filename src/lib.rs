@@ -24,7 +24,7 @@
 //! for run in Vocabulary::built_in().runs(spans, Vec::new()) {
 //!     for document in documents::of_run(&run, contextforge, &Options::default()).documents {
 //!         assert!(document.text(Layout::Compact)?.contains(r#""tool_name":"weather""#));
-//! The format requires the agent's name, and no span has it: the document says "unknown".
+//!         // The format requires the agent's name, and no span has it: the document says "unknown".
 //!         assert!(document.losses.iter().any(|loss| loss.what == "agent_info.name"));
 //!     }
 //! }

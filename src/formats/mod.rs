@@ -8,7 +8,7 @@
 //! let row = r#"{"messages": [{"role": "user", "content": "Weather?"}]}"#;
 //! let checked = formats::check(Some(messages), row, &Options::default())?;
 //! assert_eq!(checked.violations[0].path, "$.messages[0]");
-//! The types are right, so the JSON Schema accepts the row.
+//! // The types are right, so the JSON Schema accepts the row.
 //! assert!(messages.schema().is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -14,7 +14,7 @@
 //! config.api = "127.0.0.1:0".parse()?;
 //! let server = Server::start(&config).await?;
 //! println!("{:?}", server.addresses());
-//! It serves until this future is ready.
+//! // It serves until this future is ready.
 //! server.run(async {}).await;
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
