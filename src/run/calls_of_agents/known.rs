@@ -2,7 +2,7 @@
 
 use super::messages::{describes_calls, has_described_messages, may_describe_calls};
 use crate::dialect::span_names;
-use crate::operation::{Agent, Kind, Operation};
+use crate::operation::{Agent, Form, Kind, Operation};
 use crate::run::id::{IdVec, NodeId};
 use crate::run::node::Nodes;
 use crate::span::UnixNanos;
@@ -142,8 +142,16 @@ impl Described {
 
 /// Whether a workflow step ends the run, as a guard of LangChain's middleware does (`jump_to`), which answers in place of a model.
 fn ends_the_run(operation: &Operation) -> bool {
+    // Most outputs do not have it, and are not parsed for it.
+    let may_end = match operation.output.form() {
+        Some(Form::Text(text)) => text.contains("jump_to"),
+        form => form.is_some(),
+    };
     let is_step = matches!(operation.kind, Kind::Chain | Kind::Guardrail);
-    let output = operation.output.get().filter(|_| is_step);
+    if !is_step || !may_end {
+        return false;
+    }
+    let output = operation.output.get();
     // OpenLLMetry's envelope.
     let target = output.and_then(|output| output.get("outputs").unwrap_or(output).get("jump_to")?.as_str());
     matches!(target, Some("end" | "__end__"))
