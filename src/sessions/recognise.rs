@@ -150,7 +150,9 @@ fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother
         };
         // Qoder's transcripts, whose messages resemble Claude Code's.
         let is_of_qoder = get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none();
-        if is_of_qoder || printed::is_of_another(&value) || Forms::built_in().log_of(&value).is_some() {
+        // The tables are asked about lines that look printed alone: to read them takes longer than a small file.
+        let has_form = || printed::is_printed(&value) && Forms::built_in().log_of(&value).is_some();
+        if is_of_qoder || printed::is_of_another(&value) || has_form() {
             return Err(OfAnother);
         }
         if let Some((client, key)) = of_record(&value) {

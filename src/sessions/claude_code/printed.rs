@@ -45,7 +45,8 @@ fn is_of_claude(line: &Value) -> bool {
     line.get("claude_code_version").is_some() || line.get("tools").is_some_and(Value::is_array) && get::text(line, "/model").is_some()
 }
 
-fn is_printed(line: &Value) -> bool {
+/// Whether a line names its session as printed lines do.
+pub(in crate::sessions) fn is_printed(line: &Value) -> bool {
     line.get("session_id").is_some() && line.get("sessionId").is_none()
 }
 
