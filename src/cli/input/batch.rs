@@ -269,7 +269,9 @@ impl Batch<'_> {
         } else if text.is_empty() {
             // An empty export request is valid.
             self.note(file, "empty");
-        } else if let Some(form) = std::str::from_utf8(text).ok().and_then(|text| Forms::built_in().of_text(text)) {
+        } else if !formats::is_export_request(text)
+            && let Some(form) = std::str::from_utf8(text).ok().and_then(|text| Forms::built_in().of_text(text))
+        {
             self.add_by_form(form, file, path, (text, skipped));
         } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // Already added. Checked after protobuf, because a span's text may be what another program printed.
