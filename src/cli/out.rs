@@ -136,7 +136,7 @@ pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     torn.chain(damaged).chain(lost).chain(rebuilt).chain(mended).collect()
 }
 
-/// Asks on the terminal, and returns the answer. `alone`: what to say where nobody can answer.
+/// Asks on the terminal, and returns the answer. `alone` is the error if standard input is not a terminal.
 pub(super) fn ask(question: &str, alone: &str) -> Result<String, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(alone));

@@ -153,7 +153,7 @@ pub fn disassemble_each(
     Ok(())
 }
 
-/// What was read; `None` for a document that is refused, if reading continues.
+/// The document as read. `None` if it is refused and reading continues with the next one.
 fn unless_refused<T>(
     read: Result<T, DisassembleError>,
     refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,

@@ -7,7 +7,7 @@ use crate::span::UnixNanos;
 use crate::view::text::block;
 /// Text from others with its lines; control and bidirectional characters are escaped.
 pub(crate) use crate::view::text::harmless as plain;
-/// Text from others on one line, of so many characters at most.
+/// Text from others on one line, cut to a number of characters.
 pub(crate) use crate::view::text::one_line as line;
 use crate::view::totals::Cost;
 

@@ -10,7 +10,7 @@ use crate::view::text::{columns, one_line};
 pub(super) struct Line(Vec<(String, Style)>);
 
 impl Line {
-    /// The kind and the name of a step, of so many columns at most.
+    /// The kind and the name of a step, cut to a number of columns.
     pub(super) fn of_step(run: &Run, of: &Step, columns: usize) -> Self {
         let mut line = Self(vec![("  ".to_owned(), Style::Plain)]);
         line.push(of.operation.kind.name(), Style::Kind);

@@ -124,7 +124,7 @@ impl Case<'_> {
         self.frames.len() > 1
     }
 
-    /// Closes all but the outermost conversations, of which this many stay open.
+    /// Closes conversations, innermost first, until `count` are open.
     pub(super) fn close_above(&mut self, count: usize) {
         while self.frames.len() > count {
             if let Some(frame) = self.frames.pop() {

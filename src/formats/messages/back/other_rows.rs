@@ -141,7 +141,7 @@ fn unmarked(mut message: Map<String, Value>) -> Value {
     message.into()
 }
 
-/// Whether tools are names, or a list of definitions each of which is JSON text. A text is names unless it looks like JSON.
+/// Whether tools are given as names, or as a list of JSON texts, one per definition. Text that does not begin like JSON lists names.
 fn has_names(tools: &Value) -> bool {
     match tools {
         Value::Array(list) => list.iter().any(Value::is_string),
